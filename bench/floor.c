@@ -1,0 +1,109 @@
+/*
+ * floor seq|batch COUNT CPU: what two bare processes need for the same bytes. No parsing, no loop, no
+ * limits: blocking read and write on two pipes. "batch" sends 64 messages in one write and gets 64 replies
+ * in one. What the library does is judged as a multiple of this.
+ */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define WARM_UP 1000
+
+struct work {
+	char *request, *reply, *in;
+	size_t request_len, reply_len;
+};
+
+static int repeat(const char *text, size_t times, char **ret, size_t *ret_len)
+{
+	size_t len = strlen(text);
+
+	*ret = malloc(len * times);
+	if (!*ret)
+		return -1;
+	for (size_t i = 0; i < times; i++)
+		memcpy(*ret + i * len, text, len);
+	*ret_len = len * times;
+	return 0;
+}
+
+static int read_all(int fd, char *to, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = read(fd, to, len);
+
+		if (n <= 0)
+			return -1;
+		to += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int trip(const struct work *w, int out, int in)
+{
+	return write(out, w->request, w->request_len) == (ssize_t)w->request_len ? read_all(in, w->in, w->reply_len) : -1;
+}
+
+static void peer(const struct work *w, int in, int out)
+{
+	while (read_all(in, w->in, w->request_len) == 0)
+		if (write(out, w->reply, w->reply_len) != (ssize_t)w->reply_len)
+			break;
+	_exit(0);
+}
+
+static int measure(const struct work *w, int out, int in, size_t count, size_t batch)
+{
+	int64_t *ns = malloc(count * sizeof(*ns)), begin, last;
+
+	if (!ns)
+		return -1;
+	for (size_t i = 0; i < WARM_UP; i++)
+		if (trip(w, out, in) < 0)
+			return -1;
+	begin = last = bench_now();
+	for (size_t i = 0; i < count; i++) {
+		int64_t now;
+
+		if (trip(w, out, in) < 0)
+			return -1;
+		now = bench_now();
+		ns[i] = now - last;
+		last = now;
+	}
+	if (batch > 1)
+		bench_print_rate(count * batch, last - begin);
+	else
+		bench_print_times(ns, count);
+	free(ns);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	size_t batch = argc > 1 && strcmp(argv[1], "batch") == 0 ? BENCH_IN_FLIGHT : 1;
+	struct work w = { 0 };
+	int down[2], up[2], r;
+	pid_t pid;
+
+	if (argc != 4 || bench_pin((int)strtol(argv[3], NULL, 10)) < 0)
+		return 2;
+	if (repeat(BENCH_REQUEST, batch, &w.request, &w.request_len) < 0 ||
+	    repeat(BENCH_REPLY, batch, &w.reply, &w.reply_len) < 0 || !(w.in = malloc(w.request_len + w.reply_len)) ||
+	    pipe(down) < 0 || pipe(up) < 0 || (pid = fork()) < 0)
+		return 1;
+	if (pid == 0) {
+		close(down[1]);
+		peer(&w, down[0], up[1]);
+	}
+	r = measure(&w, down[1], up[0], strtoul(argv[2], NULL, 10) / batch, batch);
+	close(down[1]);
+	waitpid(pid, NULL, 0);
+	free(w.request);
+	free(w.reply);
+	free(w.in);
+	return r < 0;
+}

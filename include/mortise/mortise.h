@@ -1,0 +1,340 @@
+/*
+ * mortise.h: host plugins that run as separate processes and speak JSON-RPC over stdio.
+ *
+ * How to use it, in five steps:
+ *   1. mortise_host_new() makes a host: one per event loop, used from one thread.
+ *   2. mortise_plugin_new() names a plugin: a directory with a manifest, a file, or a command line.
+ *      Nothing runs yet; mortise_plugin_describe() already tells what the manifest says.
+ *   3. mortise_call_start() starts the plugin if need be, and calls it. The answer comes to on_reply.
+ *   4. Poll mortise_host_fd() for reading in any event loop and call mortise_host_dispatch() whenever
+ *      it is readable: pipes, time limits and exits of plugins are all behind this one descriptor.
+ *      Programs without a loop use mortise_call_sync() instead.
+ *   5. mortise_host_free() stops every plugin and gives everything back.
+ *
+ * Rules that hold for every function:
+ *   - 0 or a negative MORTISE_E... is returned; `ret_...` parameters are untouched on failure; `err`
+ *     may be NULL, and is written on failure only.
+ *   - Arguments are borrowed for the length of the call, unless a comment says otherwise.
+ *   - JSON crosses as text with a length; {NULL, 0} means "absent". It need not end in a NUL.
+ *   - Every function may be called from a callback unless its comment says "not from a callback";
+ *     nothing you free in a callback goes away under the feet of the dispatch that called you.
+ *   - One thread per host. mortise_host_wakeup() is the only function another thread may call; any
+ *     other returns MORTISE_ETHREAD there and does nothing.
+ *   - The library never prints, prompts or exits, installs no signal handler, changes no limit, starts
+ *     no thread and keeps no global state.
+ */
+#ifndef MORTISE_MORTISE_H
+#define MORTISE_MORTISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define MORTISE_API __attribute__((visibility("default")))
+#else
+#define MORTISE_API
+#endif
+
+#define MORTISE_VERSION "0.1.0"
+
+/* ---- Errors: one table gives the number, the kind, the text, the JSON-RPC code and the exit code. ---- */
+
+/*        name          value  kind                  text                                      json-rpc  exit */
+#define MORTISE_ERRORS(X) \
+	X(ENOMEM,         -1, "internal",          "out of memory",                            -32603,  1) \
+	X(EINVAL,         -2, "usage",             "invalid argument",                         -32602,  2) \
+	X(ESYSTEM,        -3, "system",            "system call failed",                       -32603,  1) \
+	X(ETIMEOUT,       -4, "timeout",           "plugin did not answer in time",            -32002,  6) \
+	X(ECLOSED,        -5, "crashed",           "plugin is not running",                    -32003,  7) \
+	X(ECRASHED,       -6, "crashed",           "plugin ended before it answered",          -32003,  7) \
+	X(EREMOTE,        -7, "plugin_error",      "plugin answered with an error",                 0,  1) \
+	X(EPROTO,         -8, "protocol",          "plugin broke the protocol",                -32600,  9) \
+	X(ECANCELED,      -9, "cancelled",         "call was cancelled",                       -32800,  1) \
+	X(EOVERLOAD,     -10, "overloaded",        "too much is queued for the plugin",        -32000,  1) \
+	X(EMANIFEST,     -11, "manifest",          "manifest or configuration is wrong",       -32602,  3) \
+	X(ENOTFOUND,     -12, "not_found",         "not found",                                -32601,  5) \
+	X(EEXEC,         -13, "start",             "plugin could not be started",              -32603,  3) \
+	X(EINPUT,        -14, "input",             "input is wrong",                           -32602,  4) \
+	X(EUNSUPPORTED,  -15, "unsupported",       "plugin does not offer this",               -32601,  4) \
+	X(ELIMIT,        -16, "protocol",          "message is over the size limit",           -32600,  9) \
+	X(ECALLBACK,     -17, "usage",             "not allowed inside a callback",            -32603,  2) \
+	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
+	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
+	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125)
+
+enum mortise_status {
+	MORTISE_OK = 0,
+#define MORTISE_X(name, value, kind, text, rpc, exit_code) MORTISE_##name = (value),
+	MORTISE_ERRORS(MORTISE_X)
+#undef MORTISE_X
+	MORTISE_STATUS_FORCE_INT = 0x7fffffff
+};
+
+/* Lives on the caller's stack, owns nothing, 512 bytes for ever. */
+typedef struct mortise_error {
+	int code;          /* MORTISE_E...                                                        */
+	int os_errno;      /* the errno behind it, or 0                                           */
+	int64_t rpc_code;  /* the plugin's own number when code is MORTISE_EREMOTE, else the table's */
+	char text[496];    /* one line: for which plugin, what failed, why, its last stderr line  */
+} mortise_error;
+
+/* What the table says of a status. Unknown numbers give "unknown", exit code 1. Any thread. */
+MORTISE_API const char *mortise_status_text(int status);
+MORTISE_API const char *mortise_status_kind(int status);
+MORTISE_API const char *mortise_status_name(int status);
+MORTISE_API int mortise_status_exit_code(int status);
+MORTISE_API const char *mortise_version(void);
+
+/* ---- Types ---- */
+
+typedef struct mortise_host mortise_host;       /* one per event loop; one thread                     */
+typedef struct mortise_plugin mortise_plugin;   /* one supervised program; refcounted                 */
+typedef struct mortise_call mortise_call;       /* one request under way; the host owns it            */
+typedef struct mortise_request mortise_request; /* one request from a plugin; the host owns it        */
+typedef struct mortise_pool mortise_pool;       /* several processes of one plugin, sharing a queue   */
+
+typedef struct mortise_json {
+	const char *text;
+	size_t len;
+} mortise_json;
+
+enum mortise_state {
+	MORTISE_STOPPED,
+	MORTISE_STARTING, /* the process is being made                            */
+	MORTISE_GREETING, /* it runs; the dialect's handshake is under way        */
+	MORTISE_READY,
+	MORTISE_DRAINING, /* the stop ladder                                      */
+	MORTISE_BACKOFF,  /* it died; the next start waits                        */
+	MORTISE_FAILED,   /* it died too often, cannot start, or broke its jail   */
+	MORTISE_STATES
+};
+MORTISE_API const char *mortise_state_name(int state);
+
+enum mortise_event_type {
+	MORTISE_EVENT_STATE,   /* state, previous; text says why                                         */
+	MORTISE_EVENT_STDERR,  /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
+	MORTISE_EVENT_NOISE,   /* text: excerpt of what was no message on stdout; count: bytes skipped   */
+	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not consume       */
+	MORTISE_EVENT_LOG,     /* level, text: what the dialect calls a log message                      */
+	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
+	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
+	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	MORTISE_EVENT_TYPES
+};
+MORTISE_API const char *mortise_event_name(int type);
+
+/* Ours, passed by pointer, valid until the callback returns; it may grow at its end. */
+typedef struct mortise_event {
+	enum mortise_event_type type;
+	enum mortise_state state, previous;
+	mortise_plugin *plugin;
+	const char *text, *level, *method;
+	mortise_json params;
+	uint64_t count;
+	int64_t time_ms; /* the host's monotonic clock */
+} mortise_event;
+typedef void mortise_event_fn(const mortise_event *event, void *arg);
+
+enum mortise_tap_direction { MORTISE_TO_PLUGIN, MORTISE_FROM_PLUGIN };
+
+typedef struct mortise_tap_frame {
+	mortise_plugin *plugin;
+	enum mortise_tap_direction direction;
+	int64_t time_ns;   /* monotonic */
+	mortise_json body; /* the message without its framing */
+} mortise_tap_frame;
+typedef void mortise_tap_fn(const mortise_tap_frame *frame, void *arg);
+
+/* ---- Host ---- */
+
+typedef struct mortise_host_options {
+	size_t size;                /* sizeof(mortise_host_options): the ABI version       */
+	mortise_event_fn *on_event; /* for plugins that bring no on_event of their own     */
+	void *arg;
+	uint64_t flags;             /* none so far */
+} mortise_host_options;
+
+/* `opt` may be NULL. The calling thread becomes the host's thread. */
+MORTISE_API int mortise_host_new(const mortise_host_options *opt, mortise_host **ret_host, mortise_error *err);
+
+/* Hands the host over to the calling thread (call it once there, before anything else). */
+MORTISE_API int mortise_host_adopt(mortise_host *host);
+
+/* Ends every call with MORTISE_ECANCELED, kills every plugin that still runs (SIGKILL: call
+ * mortise_plugin_stop() and wait for STOPPED first where politeness matters) and frees the host. Plugins that
+ * are still referenced answer MORTISE_ECLOSED until they are unreferenced. NULL is fine; returns NULL, or the
+ * host itself where it refuses: from a callback or a foreign thread. */
+MORTISE_API mortise_host *mortise_host_free(mortise_host *host);
+
+/* Readable whenever something is due, time limits and exits included. Belongs to the host. */
+MORTISE_API int mortise_host_fd(mortise_host *host);
+
+/* Does what is due and returns; never blocks. Returns the number of things done, or a status.
+ * Not from a callback. */
+MORTISE_API int mortise_host_dispatch(mortise_host *host);
+
+/* poll() and dispatch in one, for programs without a loop: waits for at most timeout_ms (-1: no limit)
+ * until something was done. Returns as dispatch does; 0 when the time passed or a wake-up came.
+ * Not from a callback. */
+MORTISE_API int mortise_host_wait(mortise_host *host, int timeout_ms);
+
+/* Makes the descriptor readable once. Any thread, and signal handlers. */
+MORTISE_API int mortise_host_wakeup(mortise_host *host);
+
+/* Sees every message both ways, before anything else does. NULL removes it. */
+MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg);
+
+/* ---- Plugins ---- */
+
+/* The plugin asks. Answer exactly once, now or in any later turn, with reply or fail. */
+typedef void mortise_request_fn(mortise_request *request, const char *method, mortise_json params, void *arg);
+
+enum mortise_plugin_flags {
+	MORTISE_STRICT = 1 << 0,      /* the letter of the specification: warnings become errors        */
+	MORTISE_NO_RESTART = 1 << 1,  /* a plugin that died stays down until it is called again         */
+	MORTISE_CLEAN_ENV = 1 << 2,   /* a minimal environment; see also MORTISE_INHERIT_ENV            */
+	MORTISE_INHERIT_ENV = 1 << 3  /* the host's environment; neither flag: what the dialect says    */
+};
+
+typedef struct mortise_plugin_options {
+	size_t size;             /* sizeof(mortise_plugin_options): the ABI version                     */
+	const char *path;        /* directory with a manifest, or a file; or NULL and argv is given     */
+	const char *const *argv; /* NULL-terminated command line; with a path: extra arguments          */
+	const char *name;        /* what texts call it; NULL: from the manifest or the file             */
+	const char *dialect;     /* "plain", "yams", ...; NULL: from the manifest                       */
+	const char *const *env;  /* NULL-terminated; "NAME=VALUE", or "NAME" to pass ours through       */
+	const char *const *set;  /* NULL-terminated "section.key=value", as in mortise.toml and --set   */
+	mortise_json config;     /* object: what the dialect's init sends; over [config]                */
+	uint64_t flags;          /* enum mortise_plugin_flags */
+	mortise_event_fn *on_event;
+	mortise_request_fn *on_request; /* NULL: requests are answered with -32601                      */
+	void *arg;
+} mortise_plugin_options;
+
+/* Reads manifest and configuration; starts nothing. The caller gets one reference. */
+MORTISE_API int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *opt,
+				   mortise_plugin **ret_plugin, mortise_error *err);
+MORTISE_API mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin);
+/* The last one kills the process if it still runs. NULL is fine; returns NULL. */
+MORTISE_API mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin);
+
+/* Starts the process and its handshake; the result arrives as a STATE event. Calls start a stopped
+ * plugin by themselves, so this is for those who want it up early. Starting what runs is fine. */
+MORTISE_API int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err);
+
+enum mortise_stop {
+	MORTISE_STOP_POLITE, /* the ladder: shutdown message, close stdin, grace, SIGTERM, SIGKILL       */
+	MORTISE_STOP_INPUT,  /* close stdin and start the grace                                          */
+	MORTISE_STOP_NOW     /* SIGKILL                                                                  */
+};
+/* Calls that wait in the queue fail; calls under way may still be answered within the ladder (POLITE).
+ * The end is a STATE event with MORTISE_STOPPED. Stopping what is stopped is fine. */
+MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how);
+
+/* on != 0: stop reading stdout, so that the pipe fills and the plugin waits. */
+MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on);
+
+MORTISE_API const char *mortise_plugin_name(mortise_plugin *plugin);
+MORTISE_API const char *mortise_plugin_dialect(mortise_plugin *plugin);
+MORTISE_API int mortise_plugin_state(mortise_plugin *plugin);
+
+/* An object: name, version, dialect, state, pid, health, interfaces, capabilities, config_applied,
+ * timeouts, counters, confinement. docs/reference/describe.md lists its members. Free with
+ * mortise_free(). */
+MORTISE_API int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json);
+
+/* ---- Calls ---- */
+
+/* Ours, valid until the callback returns. */
+typedef struct mortise_reply {
+	int status;                 /* MORTISE_OK or why it failed                                     */
+	int more;                   /* 1: a piece, more will follow; 0: the last callback of this call */
+	mortise_json result;        /* with MORTISE_OK                                                 */
+	mortise_json error_data;    /* with MORTISE_EREMOTE: the error's `data`, whole                 */
+	const mortise_error *error; /* set when status is not MORTISE_OK                               */
+	mortise_plugin *plugin;     /* NULL: the call of a pool that never reached a worker            */
+	mortise_call *call;         /* NULL in a pool                                                  */
+} mortise_reply;
+typedef void mortise_reply_fn(const mortise_reply *reply, void *arg);
+
+enum mortise_call_flags {
+	MORTISE_NOTIFY = 1 << 0, /* send a notification: settled with an absent result once written     */
+	MORTISE_RAW = 1 << 1     /* `action` is a wire method and `params` go out as they are           */
+};
+
+typedef struct mortise_call_options {
+	size_t size;
+	uint32_t timeout_ms; /* counted from the last byte written; 0: the dialect's or configuration's */
+	uint32_t queue_ms;   /* until the last byte is written; 0: no limit                             */
+	uint64_t flags;      /* enum mortise_call_flags */
+	mortise_reply_fn *on_reply;
+	void *arg;
+} mortise_call_options;
+
+/* `action` is what describe lists (function, command, extractor method), shaped by the dialect; with
+ * MORTISE_RAW a wire method. `params` is an object, an array, or absent. on_reply comes exactly once with
+ * more == 0, never before this function has returned; the handle dies when that callback returns.
+ * `opt` and `ret_call` may be NULL. */
+MORTISE_API int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
+				   const mortise_call_options *opt, mortise_call **ret_call,
+				   mortise_error *err);
+
+/* The last callback comes in a later turn with MORTISE_ECANCELED, unless the answer is already there. */
+MORTISE_API int mortise_call_cancel(mortise_call *call);
+
+/* Starts a call and runs this host until it is settled; other plugins' callbacks run meanwhile. The
+ * result is a NUL-terminated text to be freed with mortise_free(), also when the plugin answered with an
+ * error: then it is the error's `data`, or NULL. `ret_result` and `opt` may be NULL; on_reply in `opt`,
+ * if set, sees the pieces only. Not from a callback. */
+MORTISE_API int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json params,
+				  const mortise_call_options *opt, char **ret_result, mortise_error *err);
+
+/* ---- What a plugin asks of us ---- */
+
+/* Each request is answered exactly once; its handle dies with the answer. A second answer, or one to a
+ * plugin that has died meanwhile, returns MORTISE_ECLOSED as long as the handle is referenced. */
+MORTISE_API int mortise_request_reply(mortise_request *request, mortise_json result);
+MORTISE_API int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message,
+				     mortise_json data);
+MORTISE_API mortise_plugin *mortise_request_plugin(mortise_request *request);
+
+/* ---- Pools: `size` processes of one plugin behind one queue ---- */
+
+typedef struct mortise_pool_options {
+	size_t size;
+	uint32_t workers;   /* processes; 0: one per processor                                          */
+	uint32_t retries;   /* how often a call is tried again elsewhere: after a crash of its worker, or
+			       an error whose data says "recoverable": true. Default 0: never.           */
+	uint32_t max_queue; /* calls that wait for a worker; more fail with MORTISE_EOVERLOAD; 0: 65536 */
+} mortise_pool_options;
+
+/* The workers start as calls need them. `plugin_opt` as in mortise_plugin_new(). */
+MORTISE_API int mortise_pool_new(mortise_host *host, const mortise_plugin_options *plugin_opt,
+				 const mortise_pool_options *opt, mortise_pool **ret_pool, mortise_error *err);
+/* Kills the workers; calls under way end with MORTISE_ECANCELED. NULL is fine; returns NULL. */
+MORTISE_API mortise_pool *mortise_pool_free(mortise_pool *pool);
+/* As mortise_call_start(), on the least busy worker. A call in a pool cannot be cancelled one by one. */
+MORTISE_API int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
+				  const mortise_call_options *opt, mortise_error *err);
+/* The polite ladder for all workers; their STATE events tell the end. */
+MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
+/* Worker number `index`, borrowed; NULL past the end. For describe and events. */
+MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
+
+/* ---- Dialects ---- */
+
+/* Formats: "text" (a page to read), "json" (the table), "openrpc". Free with mortise_free(). Any thread.
+ * `name` NULL: the list of dialects, one per line ("text") or an array ("json"). */
+MORTISE_API int mortise_dialect_describe(const char *name, const char *format, char **ret_text);
+
+/* Frees what the library gave out as char *. NULL is fine. */
+MORTISE_API void mortise_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

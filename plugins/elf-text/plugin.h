@@ -1,0 +1,46 @@
+/* What the methods of this plugin share. */
+#ifndef ELF_TEXT_PLUGIN_H
+#define ELF_TEXT_PLUGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tenon/tenon.h>
+
+#define EXTRACTION_METHOD "elf_disassemble"
+
+/* YAMS's own error codes. */
+enum { YAMS_EFAILED = -32000, YAMS_EFORMAT = -32001, YAMS_ETIMEOUT = -32002, YAMS_ENOTREADY = -32003 };
+
+struct config { /* the names are those of the settings that plugin.init takes */
+	int64_t max_functions, disassemble_functions, max_instructions;
+	int64_t min_string_length, max_strings;
+	int64_t max_content_bytes, max_file_bytes;
+	double timeout_sec; /* for one extraction */
+};
+
+struct state {
+	bool started; /* between plugin.init and plugin.shutdown */
+	struct config config;
+	int64_t born_ns, extractions;
+};
+
+struct state *plugin_state(tenon_call *call);
+
+/* config.c: reads the settings of plugin.init into *ret. On failure it has answered the call. */
+int config_read(tenon_call *call, struct config *ret);
+void config_put(tenon_call *call, const char *key, const struct config *config);
+
+/* formats.c: what the plugin takes, by MIME type and by extension. */
+void formats_put(tenon_call *call, const char *key);
+void extensions_put(tenon_call *call, const char *key);
+/* 0 to 1; either argument may be NULL. */
+double formats_confidence(const char *mime_type, const char *extension);
+
+/* extract.c */
+int extractor_extract(tenon_call *call);
+
+/* For the methods that take named parameters: false, and the call answered, when they came as an array. */
+bool params_named(tenon_call *call);
+
+#endif

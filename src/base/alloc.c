@@ -1,0 +1,70 @@
+/* The counters are relaxed atomics: hosts on several threads share them, and tests that fail the n-th allocation
+ * run on one. */
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long calls;
+static atomic_long fail_in = -1; /* how many calls may still succeed; negative: all of them */
+
+static bool may_allocate(void)
+{
+	long left = atomic_load_explicit(&fail_in, memory_order_relaxed);
+
+	atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+	/* The counter stops at 0 and does not pass below it: 0 means "fail", for this call and for all later. */
+	while (left > 0)
+		if (atomic_compare_exchange_weak(&fail_in, &left, left - 1))
+			return true;
+	return left < 0;
+}
+
+void *mor_alloc(size_t size)
+{
+	return may_allocate() ? malloc(size ? size : 1) : NULL;
+}
+
+void *mor_zalloc(size_t size)
+{
+	return may_allocate() ? calloc(1, size ? size : 1) : NULL;
+}
+
+void *mor_realloc(void *memory, size_t size)
+{
+	return may_allocate() ? realloc(memory, size ? size : 1) : NULL;
+}
+
+char *mor_strdup(const char *text)
+{
+	return text ? mor_strndup(text, strlen(text)) : NULL;
+}
+
+char *mor_strndup(const char *text, size_t len)
+{
+	char *copy = mor_alloc(len + 1);
+
+	if (!copy)
+		return NULL;
+	if (len)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+void mor_free(void *memory)
+{
+	free(memory);
+}
+
+void mor_alloc_fail_after(long count)
+{
+	atomic_store(&fail_in, count);
+}
+
+long mor_alloc_count(void)
+{
+	return atomic_load_explicit(&calls, memory_order_relaxed);
+}

@@ -1,0 +1,39 @@
+/*
+ * Memory. Everything the library allocates goes through here, so that tests/fault can fail the n-th
+ * allocation: mor_alloc_fail_after(n) makes the n-th call from now (0: the next) return NULL, and
+ * every later one too until it is turned off with a negative number. One counter per process, atomic.
+ */
+#ifndef MOR_BASE_ALLOC_H
+#define MOR_BASE_ALLOC_H
+
+#include <stddef.h>
+
+void *mor_alloc(size_t size);                  /* not zeroed; size 0 gives 1 byte */
+void *mor_zalloc(size_t size);
+void *mor_realloc(void *memory, size_t size);  /* the old block stays valid on failure */
+char *mor_strdup(const char *text);            /* NULL in, NULL out */
+char *mor_strndup(const char *text, size_t len);
+void mor_free(void *memory);
+
+void mor_alloc_fail_after(long count);
+/* What every allocation since the start of the process adds up to (calls, not bytes). */
+long mor_alloc_count(void);
+
+/* MOR_CLEAN(mor_buf) struct mor_buf b = ...; runs mor_buf_fini(&b) at the end of the scope. */
+#define MOR_CLEAN(type) __attribute__((cleanup(type##_fini)))
+static inline void mor_text_fini(char **text)
+{
+	mor_free(*text);
+}
+/* MOR_CLEAN_TEXT char *t = NULL; */
+#define MOR_CLEAN_TEXT __attribute__((cleanup(mor_text_fini)))
+
+/* Hands a pointer over: returns it and leaves NULL behind. */
+#define mor_take(pointer_to) \
+	({ \
+		__typeof__(*(pointer_to)) taken_ = *(pointer_to); \
+		*(pointer_to) = NULL; \
+		taken_; \
+	})
+
+#endif

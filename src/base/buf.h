@@ -1,0 +1,58 @@
+/*
+ * A growing byte buffer with a limit. Appending to a buffer that has failed does nothing, so a caller
+ * may append a dozen times and look at mor_buf_failed() once. All memory is one block.
+ */
+#ifndef MOR_BASE_BUF_H
+#define MOR_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/slice.h"
+
+struct mor_buf {
+	char *data;
+	size_t len, cap;
+	size_t limit; /* 0: none */
+	int status;   /* 0, MORTISE_ENOMEM or MORTISE_ELIMIT; sticky until mor_buf_fini/reset */
+};
+
+#define MOR_BUF_INIT { 0 }
+
+void mor_buf_release(struct mor_buf *buf);
+/* Most buffers on a stack are never written to: then this costs nothing. */
+static inline void mor_buf_fini(struct mor_buf *buf)
+{
+	if (buf->data)
+		mor_buf_release(buf);
+	buf->status = 0;
+}
+/* Empties it and keeps the memory if at most keep bytes are held, else gives it back. */
+void mor_buf_reset(struct mor_buf *buf, size_t keep);
+/* Room for `more` further bytes, at data + len. Returns 0 or a status. */
+int mor_buf_reserve(struct mor_buf *buf, size_t more);
+int mor_buf_append(struct mor_buf *buf, const void *bytes, size_t len);
+int mor_buf_text(struct mor_buf *buf, const char *text);
+int mor_buf_slice(struct mor_buf *buf, struct mor_slice slice);
+int mor_buf_byte(struct mor_buf *buf, char byte);
+int mor_buf_printf(struct mor_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text);
+/* Drops `count` bytes from the front. */
+void mor_buf_consume(struct mor_buf *buf, size_t count);
+/* The content as a NUL-terminated text that the caller frees; NULL when the buffer has failed. */
+char *mor_buf_detach(struct mor_buf *buf);
+
+static inline bool mor_buf_failed(const struct mor_buf *buf)
+{
+	return buf->status != 0;
+}
+
+static inline struct mor_slice mor_buf_view(const struct mor_buf *buf)
+{
+	return (struct mor_slice){ buf->data, buf->len };
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* Monotonic time. Everything but the loop's virtual clock reads it here. */
+#ifndef MOR_BASE_CLOCK_H
+#define MOR_BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t mor_clock_ns(void);
+/* The same clock as of the last timer tick: never ahead, behind by at most mor_clock_tick_ms(), and read in a
+ * fraction of the time. */
+int64_t mor_clock_coarse_ms(void);
+uint32_t mor_clock_tick_ms(void); /* at least 1 */
+
+static inline int64_t mor_clock_ms(void)
+{
+	return mor_clock_ns() / 1000000;
+}
+
+#endif

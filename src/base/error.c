@@ -1,0 +1,152 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+_Static_assert(sizeof(mortise_error) == 512, "mortise_error is part of the ABI");
+
+struct status_row {
+	const char *name, *kind, *text;
+	int rpc_code, exit_code;
+};
+
+/* Indexed by the negated status. A number the header leaves out is a row of NULLs. */
+static const struct status_row rows[] = {
+	[0] = { "OK", "ok", "ok", 0, 0 },
+#define ROW(name, value, kind, text, rpc, exit_code) [-(value)] = { #name, kind, text, rpc, exit_code },
+	MORTISE_ERRORS(ROW)
+#undef ROW
+};
+
+static const struct status_row *row_of(int status)
+{
+	static const struct status_row unknown = { "unknown", "unknown", "unknown", 0, 1 };
+	size_t index = status > 0 ? sizeof(rows) : (size_t) - (long)status;
+
+	return index < sizeof(rows) / sizeof(rows[0]) && rows[index].name ? &rows[index] : &unknown;
+}
+
+const char *mortise_status_text(int status)
+{
+	return row_of(status)->text;
+}
+
+const char *mortise_status_kind(int status)
+{
+	return row_of(status)->kind;
+}
+
+const char *mortise_status_name(int status)
+{
+	return row_of(status)->name;
+}
+
+int mortise_status_exit_code(int status)
+{
+	return row_of(status)->exit_code;
+}
+
+const char *mortise_version(void)
+{
+	return MORTISE_VERSION;
+}
+
+void mortise_free(void *memory)
+{
+	mor_free(memory);
+}
+
+/* A cut may have gone through the middle of a character: drops what is left of it at the end. */
+static size_t whole_characters(const char *text, size_t len)
+{
+	size_t start = len;
+
+	while (start > 0 && len - start < 4) {
+		start--;
+		if (((unsigned char)text[start] & 0xc0) != 0x80)
+			break;
+	}
+	if (start < len && ((unsigned char)text[start] & 0x80) && !mor_utf8_sequence(text + start, len - start))
+		return start;
+	return len;
+}
+
+/* Copies text into err as one line that is safe to show on a terminal. */
+static void set_text(mortise_error *err, const char *text, bool cut)
+{
+	size_t len = strlen(text);
+
+	if (len >= sizeof(err->text)) {
+		len = sizeof(err->text) - 1;
+		cut = true;
+	}
+	if (cut)
+		len = whole_characters(text, len);
+	/* Not iscntrl(): in an 8-bit locale it takes parts of UTF-8 characters for controls. */
+	for (size_t i = 0; i < len; i++)
+		err->text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
+	while (len && err->text[len - 1] == ' ')
+		len--;
+	err->text[len] = '\0';
+}
+
+static __attribute__((format(printf, 4, 0))) void fill(mortise_error *err, int code, int os_errno,
+						       const char *format, va_list args)
+{
+	/* Formatted apart: the arguments may point into err->text. Twice the size, so that a full text can
+	 * still be followed by errno's. */
+	char text[2 * sizeof(err->text)];
+	int len = vsnprintf(text, sizeof(text), format, args);
+	bool cut = len < 0 || (size_t)len >= sizeof(text);
+
+	if (len < 0)
+		text[0] = '\0';
+	if (os_errno && !cut) {
+		const char *why = strerrordesc_np(os_errno);
+
+		snprintf(text + len, sizeof(text) - (size_t)len, "%s%s", len ? ": " : "", why ? why : "unknown error");
+	}
+	err->code = code;
+	err->os_errno = os_errno;
+	err->rpc_code = row_of(code)->rpc_code;
+	set_text(err, text, cut);
+}
+
+int mor_fail(mortise_error *err, int code, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, format);
+	fill(err, code, 0, format, args);
+	va_end(args);
+	return code;
+}
+
+int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, format);
+	fill(err, code, os_errno, format, args);
+	va_end(args);
+	return code;
+}
+
+int mor_fail_prefix(mortise_error *err, const char *prefix)
+{
+	char text[2 * sizeof(err->text)];
+
+	if (!err)
+		return MORTISE_ESYSTEM;
+	snprintf(text, sizeof(text), "%s: %s", prefix, err->text);
+	set_text(err, text, false);
+	return err->code;
+}

@@ -1,0 +1,17 @@
+/* Filling a mortise_error, and the table behind the status numbers. */
+#ifndef MOR_BASE_ERROR_H
+#define MOR_BASE_ERROR_H
+
+#include <mortise/mortise.h>
+
+/* Sets err (NULL is fine) and returns code, so that `return mor_fail(err, MORTISE_E..., "...")` is one
+ * step. The text is cut at a UTF-8 boundary and newlines become spaces: one line, always. */
+int mor_fail(mortise_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Same with errno's number kept in os_errno and its text appended: "open x: No such file". */
+int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Puts "prefix: " before the text that is there. Returns err->code. With err NULL
+ * it does nothing and returns MORTISE_ESYSTEM: keep the status you have. */
+int mor_fail_prefix(mortise_error *err, const char *prefix);
+
+#endif

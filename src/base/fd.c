@@ -1,0 +1,170 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mortise/mortise.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+/* Linux 6.18; the C library's headers on the systems we support do not have it. */
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x00000100
+#endif
+
+void mor_fd_close(int *fd)
+{
+	int saved = errno;
+
+	/* Never again after EINTR: on Linux the descriptor is gone, and its number may be another's by now. */
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int mor_fd_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	return 0;
+}
+
+/* O_NONBLOCK so that a FIFO without a writer does not hold us; it means nothing for regular files. */
+static int open_regular(const char *path, struct stat *ret_info)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, ret_info) < 0)
+		r = -errno;
+	else if (S_ISDIR(ret_info->st_mode))
+		r = -EISDIR;
+	else if (!S_ISREG(ret_info->st_mode))
+		r = -EINVAL;
+	if (r == 0)
+		return fd;
+	mor_fd_close(&fd);
+	return r;
+}
+
+/* Reads one byte past the limit at most: st_size is only a hint (files in /proc say 0, others grow). */
+static int read_all(int fd, size_t limit, struct mor_buf *buf)
+{
+	for (;;) {
+		size_t step = 65536;
+		ssize_t n;
+
+		if (limit < SIZE_MAX && limit - buf->len < step)
+			step = limit - buf->len + 1;
+		if (buf->cap > buf->len && buf->cap - buf->len < step)
+			step = buf->cap - buf->len;
+		if (mor_buf_reserve(buf, step))
+			return -ENOMEM;
+		n = read(fd, buf->data + buf->len, step);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		buf->len += (size_t)n;
+		if (buf->len > limit)
+			return -EFBIG;
+	}
+}
+
+int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf buf = MOR_BUF_INIT;
+	struct stat info = { .st_size = 0 };
+	size_t len;
+	char *text;
+	int fd = open_regular(path, &info);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	/* One byte over the size, so that the usual file takes one allocation and the read that finds its end. */
+	if ((uintmax_t)info.st_size > limit)
+		r = -EFBIG;
+	else if (mor_buf_reserve(&buf, (size_t)info.st_size + 1))
+		r = -ENOMEM;
+	else
+		r = read_all(fd, limit, &buf);
+	mor_fd_close(&fd);
+	if (r < 0)
+		return r;
+	len = buf.len;
+	text = mor_buf_detach(&buf);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	if (ret_len)
+		*ret_len = len;
+	return 0;
+}
+
+static ssize_t write_once(int fd, const void *data, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, data, len);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t mor_fd_write_masked(int fd, const void *data, size_t len)
+{
+	static const struct timespec at_once = { 0, 0 };
+	sigset_t pipe_only, pending, old;
+	bool was_pending;
+	ssize_t n;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	/* One that was pending before is not ours to take. */
+	was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+	if (pthread_sigmask(SIG_BLOCK, &pipe_only, &old) != 0)
+		return -EINVAL;
+	n = write_once(fd, data, len);
+	if (n == -EPIPE && !was_pending)
+		while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return n;
+}
+
+ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len)
+{
+	static atomic_bool refused;
+
+	while (!atomic_load_explicit(&refused, memory_order_relaxed)) {
+		struct iovec piece = { (void *)(uintptr_t)data, len };
+		ssize_t n = pwritev2(fd, &piece, 1, -1, RWF_NOSIGNAL);
+
+		if (n >= 0)
+			return n;
+		if (errno == EINTR)
+			continue;
+		/* EINVAL may also be the descriptor's fault; then the other way says so again, and all we lose
+		 * is the faster one. */
+		if (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS)
+			return -errno;
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+	}
+	return mor_fd_write_masked(fd, data, len);
+}

@@ -1,0 +1,20 @@
+/* Descriptors: everything close-on-exec, nothing ignored. */
+#ifndef MOR_BASE_FD_H
+#define MOR_BASE_FD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Closes *fd if it is one and stores -1. errno is kept. */
+void mor_fd_close(int *fd);
+int mor_fd_nonblock(int fd); /* 0 or -errno */
+/* A whole file, at most limit bytes, NUL-terminated; *ret is freed with mor_free(). 0 or -errno;
+ * -EFBIG over the limit, -EISDIR for a directory; never blocks on a FIFO (-EINVAL for what is no file). */
+int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len);
+/* One write that raises no SIGPIPE and touches no disposition: RWF_NOSIGNAL where the kernel has it,
+ * else the signal blocked for this thread and a pending one taken. Bytes written or -errno. */
+ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len);
+/* The second of the two ways by itself. */
+ssize_t mor_fd_write_masked(int fd, const void *data, size_t len);
+
+#endif

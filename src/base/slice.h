@@ -1,0 +1,31 @@
+/* A borrowed run of bytes. Not NUL-terminated: compare with mor_slice_eq(), never with str*. */
+#ifndef MOR_BASE_SLICE_H
+#define MOR_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct mor_slice {
+	const char *ptr; /* NULL: absent */
+	size_t len;
+};
+
+#define MOR_SLICE(literal) ((struct mor_slice){ (literal), sizeof(literal) - 1 })
+
+static inline struct mor_slice mor_slice_of(const char *text)
+{
+	return (struct mor_slice){ text, text ? strlen(text) : 0 };
+}
+
+static inline bool mor_slice_eq(struct mor_slice a, struct mor_slice b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool mor_slice_is(struct mor_slice a, const char *text)
+{
+	return mor_slice_eq(a, mor_slice_of(text));
+}
+
+#endif

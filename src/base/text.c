@@ -1,0 +1,266 @@
+/* All of this is free of the C library's locale on purpose: what strtod() or isprint() say depends on what the
+ * embedder has set, and neither a limit in a configuration file nor an excerpt in an error text may. */
+#include "base/text.h"
+
+#include <stdio.h>
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Digits from the front of *text into *ret. false: there is none, or too many for 64 bits. */
+static bool take_digits(struct mor_slice *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+	size_t i;
+
+	for (i = 0; i < text->len && is_digit(text->ptr[i]); i++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(text->ptr[i] - '0'), &value))
+			return false;
+	if (i == 0)
+		return false;
+	text->ptr += i;
+	text->len -= i;
+	*ret = value;
+	return true;
+}
+
+bool mor_parse_u64(struct mor_slice text, uint64_t *ret)
+{
+	uint64_t value;
+
+	if (!take_digits(&text, &value) || text.len)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool mor_parse_i64(struct mor_slice text, int64_t *ret)
+{
+	bool negative = text.len && text.ptr[0] == '-';
+	uint64_t value;
+
+	if (negative)
+		text = (struct mor_slice){ text.ptr + 1, text.len - 1 };
+	if (!mor_parse_u64(text, &value) || value > (uint64_t)INT64_MAX + negative)
+		return false;
+	*ret = negative ? (int64_t)(0 - value) : (int64_t)value;
+	return true;
+}
+
+bool mor_parse_u32(struct mor_slice text, uint32_t *ret)
+{
+	uint64_t value;
+
+	if (!mor_parse_u64(text, &value) || value > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)value;
+	return true;
+}
+
+/* ".25" from the front of *text as billionths; digits past the ninth only round up. */
+static bool take_fraction(struct mor_slice *text, uint64_t *ret)
+{
+	uint64_t value = 0, place = 100000000;
+	size_t i;
+
+	*ret = 0;
+	if (!text->len || text->ptr[0] != '.')
+		return true;
+	for (i = 1; i < text->len && is_digit(text->ptr[i]); i++) {
+		value += place ? place * (uint64_t)(text->ptr[i] - '0') : text->ptr[i] != '0';
+		place /= 10;
+	}
+	text->ptr += i;
+	text->len -= i;
+	*ret = value;
+	return i > 1;
+}
+
+static uint64_t duration_unit(struct mor_slice unit)
+{
+	static const struct {
+		const char *names;
+		uint64_t ms;
+	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m|min", 60000 }, { "h", 3600000 } };
+
+	if (unit.len == 0)
+		return 1000;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (mor_text_in(unit, units[i].names))
+			return units[i].ms;
+	return 0;
+}
+
+bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms)
+{
+	uint64_t whole, fraction, unit;
+
+	if (!take_digits(&text, &whole) || !take_fraction(&text, &fraction))
+		return false;
+	unit = duration_unit(text);
+	if (!unit || whole > UINT32_MAX / unit)
+		return false;
+	/* Rounded up: a limit that someone wrote as 0.0001s must not become 0, which often means "none". */
+	whole = whole * unit + (fraction * unit + 999999999) / 1000000000;
+	if (whole > UINT32_MAX)
+		return false;
+	*ret_ms = (uint32_t)whole;
+	return true;
+}
+
+bool mor_parse_bytes(struct mor_slice text, uint64_t *ret)
+{
+	static const char *const units[] = { "", "KiB", "MiB", "GiB" };
+	uint64_t value;
+
+	if (!take_digits(&text, &value))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (mor_slice_is(text, units[i]))
+			return value <= UINT64_MAX >> 10 * i && (*ret = value << 10 * i, true);
+	return false;
+}
+
+const char *mor_format_ms(uint64_t ms, char out[32])
+{
+	if (ms >= 60000 && ms % 60000 == 0)
+		snprintf(out, 32, "%llu min", (unsigned long long)(ms / 60000));
+	else if (ms >= 1000 && ms % 1000 == 0)
+		snprintf(out, 32, "%llu s", (unsigned long long)(ms / 1000));
+	else if (ms >= 1000 && ms % 100 == 0)
+		snprintf(out, 32, "%llu.%llu s", (unsigned long long)(ms / 1000),
+			 (unsigned long long)(ms / 100 % 10));
+	else
+		snprintf(out, 32, "%llu ms", (unsigned long long)ms);
+	return out;
+}
+
+const char *mor_format_bytes(uint64_t bytes, char out[32])
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB" };
+	unsigned i = 0;
+
+	while (i < 3 && bytes >> 10 * (i + 1))
+		i++;
+	if (bytes == 1)
+		snprintf(out, 32, "1 byte");
+	else if (bytes & ((UINT64_C(1) << 10 * i) - 1))
+		snprintf(out, 32, "%.1f %s", (double)bytes / (double)(UINT64_C(1) << 10 * i), units[i]);
+	else
+		snprintf(out, 32, "%llu %s", (unsigned long long)(bytes >> 10 * i), units[i]);
+	return out;
+}
+
+/* The second byte's range depends on the first: this is what keeps out overlong forms, surrogates and
+ * everything past U+10FFFF (Unicode 15, table 3-7). */
+size_t mor_utf8_sequence(const char *p, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)p;
+	unsigned char low = 0x80, high = 0xbf;
+	size_t n;
+
+	if (len == 0)
+		return 0;
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (len < n || s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+bool mor_utf8_valid(struct mor_slice text)
+{
+	for (size_t i = 0, step; i < text.len; i += step) {
+		step = mor_utf8_sequence(text.ptr + i, text.len - i);
+		if (!step)
+			return false;
+	}
+	return true;
+}
+
+/* How many bytes at p may be shown as they are: none for control characters, among them U+0080..U+009F
+ * (which terminals obey) and the line separators U+2028 and U+2029. */
+static size_t printable(const char *p, size_t len)
+{
+	size_t n = mor_utf8_sequence(p, len);
+	unsigned char c = (unsigned char)p[0];
+
+	if (n == 1 && (c < 0x20 || c == 0x7f))
+		return 0;
+	if (n == 2 && c == 0xc2 && (unsigned char)p[1] < 0xa0)
+		return 0;
+	if (n == 3 && (memcmp(p, "\xe2\x80\xa8", 3) == 0 || memcmp(p, "\xe2\x80\xa9", 3) == 0))
+		return 0;
+	return n;
+}
+
+static const char *show(struct mor_slice bytes, bool for_quotes, char *out, size_t out_size)
+{
+	size_t used = 0, keep = 0, i = 0;
+
+	if (out_size == 0)
+		return out;
+	while (i < bytes.len) {
+		char piece[5];
+		size_t n = printable(bytes.ptr + i, bytes.len - i), width = n;
+		bool quote = for_quotes && (bytes.ptr[i] == '"' || bytes.ptr[i] == '\\');
+
+		if (quote)
+			width = (size_t)snprintf(piece, sizeof(piece), "\\%c", bytes.ptr[i]);
+		else if (n == 0)
+			width = (size_t)snprintf(piece, sizeof(piece), "\\x%02x", (unsigned char)bytes.ptr[i]);
+		if (used + width >= out_size)
+			break;
+		memcpy(out + used, quote || n == 0 ? piece : bytes.ptr + i, width);
+		used += width;
+		i += n ? n : 1;
+		/* The last place where "..." would still fit behind what is there. */
+		if (used + 3 < out_size)
+			keep = used;
+	}
+	if (i < bytes.len && out_size > 3) {
+		memcpy(out + keep, "...", 3);
+		used = keep + 3;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size)
+{
+	return show(bytes, true, out, out_size);
+}
+
+const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size)
+{
+	return show(bytes, false, out, out_size);
+}
+
+bool mor_text_in(struct mor_slice text, const char *list)
+{
+	while (list) {
+		size_t len = strcspn(list, "|");
+
+		if (mor_slice_eq(text, (struct mor_slice){ list, len }))
+			return true;
+		list = list[len] ? list + len + 1 : NULL;
+	}
+	return false;
+}

@@ -1,0 +1,35 @@
+/* Small text helpers: numbers, durations, sizes, excerpts. Nothing here allocates. */
+#ifndef MOR_BASE_TEXT_H
+#define MOR_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/slice.h"
+
+/* Whole decimal number and nothing else. false: not a number or out of range. */
+bool mor_parse_u64(struct mor_slice text, uint64_t *ret);
+bool mor_parse_i64(struct mor_slice text, int64_t *ret);
+bool mor_parse_u32(struct mor_slice text, uint32_t *ret);
+/* "30s", "500ms", "2m", "1.5s", or a bare number of seconds. At most about 49 days. */
+bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms);
+/* "64KiB", "10MiB", "1GiB", "4096" */
+bool mor_parse_bytes(struct mor_slice text, uint64_t *ret);
+/* Writes "30 s", "500 ms", "5 min" into out and returns it. */
+const char *mor_format_ms(uint64_t ms, char out[32]);
+const char *mor_format_bytes(uint64_t bytes, char out[32]);
+
+/* Length of the valid UTF-8 sequence at p (1..4), 0 if it is none. */
+size_t mor_utf8_sequence(const char *p, size_t len);
+bool mor_utf8_valid(struct mor_slice text);
+/* A printable, one-line, quoted-safe excerpt of arbitrary bytes: control bytes as \xNN, cut with "...".
+ * Always NUL-terminated. Returns out. */
+const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
+/* The same for text that will not stand between quotes: quotes and backslashes stay as they are. */
+const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);
+
+/* Exact match of text against one of the alternatives in "a|b|c"; `list` may be NULL. */
+bool mor_text_in(struct mor_slice text, const char *list);
+
+#endif

@@ -1,0 +1,308 @@
+/* mortise call: one method of one plugin, its result on stdout. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/signals.h"
+
+struct call_args {
+	bool notify, raw, pages;
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct call_args, name)
+static const struct mor_option call_options[] = {
+	{ "pages", 0, NULL,
+	  "follow next_offset while has_more; one JSON line per page",
+	  MOR_OPT_FLAG, FIELD(pages), NULL },
+	{ "notify", 0, NULL, "send a notification: no answer is awaited", MOR_OPT_FLAG, FIELD(notify), NULL },
+	{ "raw", 0, NULL,
+	  "METHOD is a method of the wire, whatever the dialect calls an action",
+	  MOR_OPT_FLAG, FIELD(raw), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", call_options, 0 },
+	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* One run of the command. With --pages it makes several calls, one after the other, to one process. */
+struct run {
+	struct mor_cli *cli;
+	const struct call_args *args;
+	const char *typed;  /* the plugin as the user typed it, or NULL */
+	const char *method;
+	struct mor_session session;
+	mortise_plugin *plugin;
+	mortise_call *call; /* NULL once it is settled */
+	struct mor_tree params; /* where keys were given, or pages are followed */
+	struct mor_buf json;    /* the params as text; empty: absent */
+	int64_t begun_ms;
+	int exit_code;
+	bool cancelled;      /* by us: its end needs no report */
+	bool more;           /* a page follows */
+	int64_t next_offset;
+};
+
+/* ---- arguments ---- */
+
+/* What can only be JSON; anything else must be KEY=VALUE. */
+static bool is_whole_json(const char *word)
+{
+	return *word && (strchr("{[@", *word) || strcmp(word, "-") == 0);
+}
+
+/* Goes out as it was typed, unless keys are to be set in it. */
+static int take_whole(struct run *run, const char *word, bool keys_follow, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	enum mor_json_type type;
+	int r = mor_args_json("argument", word, &run->json, &doc, err);
+
+	if (r < 0)
+		return r;
+	type = mor_json_type(mor_doc_root(doc));
+	if (type != MOR_JSON_OBJECT && type != MOR_JSON_ARRAY)
+		return mor_fail(err, MORTISE_EINPUT, "arguments must be a JSON object or array, not %s",
+				mor_json_type_name(type));
+	if (!keys_follow && !run->args->pages)
+		return 0;
+	if (type == MOR_JSON_ARRAY)
+		return mor_fail(err, MORTISE_EINPUT, "an array of arguments cannot be joined with %s",
+				keys_follow ? "KEY=VALUE" : "--pages");
+	return mor_tree_merge(&run->params, mor_doc_root(doc));
+}
+
+/* No arguments at all is "absent", not {}: some methods take no params. */
+static int take_arguments(struct run *run, mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+	size_t i = 0;
+	int r = 0;
+
+	if (words->count && is_whole_json(words->item[0])) {
+		r = take_whole(run, words->item[0], words->count > 1, err);
+		i = 1;
+	}
+	for (; i < words->count && r == 0; i++)
+		r = mor_args_pair(&run->params, "argument", words->item[i], err);
+	if (r < 0 || mor_tree_empty(&run->params))
+		return r;
+	mor_buf_reset(&run->json, SIZE_MAX);
+	r = mor_tree_write(&run->params, &run->json);
+	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+/* ---- answers ---- */
+
+static void print_result(struct run *run, struct mor_slice result, bool more)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	if (!result.ptr)
+		result = MOR_SLICE("null");
+	if (!run->cli->json) {
+		if (run->args->pages || more)
+			mor_out_json_line(run->cli, result);
+		else
+			mor_out_json(run->cli, result);
+		return;
+	}
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", true);
+	if (more)
+		mor_w_pair_bool(&w, "more", true);
+	mor_w_pair_raw(&w, "result", result);
+	mor_w_pair(&w, "plugin", mortise_plugin_name(run->plugin));
+	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - run->begun_ms);
+	mor_w_end(&w);
+	if (run->args->pages || more)
+		mor_out_json_line(run->cli, mor_buf_view(&json));
+	else
+		mor_out_json(run->cli, mor_buf_view(&json));
+}
+
+/* has_more and next_offset, as kg_entity_provider_v1 gives them. */
+static void look_for_page(struct run *run, struct mor_slice result)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int64_t next;
+
+	if (mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return;
+	if (!mor_json_bool(mor_json_get(mor_doc_root(doc), "has_more"), false))
+		return;
+	next = mor_json_int(mor_json_get(mor_doc_root(doc), "next_offset"), -1);
+	if (next > run->next_offset) {
+		run->next_offset = next;
+		run->more = true;
+		return;
+	}
+	mortise_error err = { 0 };
+
+	mor_fail(&err, MORTISE_EPROTO, "%s: %s says has_more, but its next_offset does not go beyond %lld",
+		 mortise_plugin_name(run->plugin), run->method, (long long)run->next_offset);
+	run->exit_code = mor_fail_error(run->cli, &err);
+}
+
+/* Printed from here, piece by piece, so that a long answer is seen while it comes. */
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	struct run *run = arg;
+	struct mor_slice result = { reply->result.text, reply->result.len };
+
+	if (!reply->more)
+		run->call = NULL;
+	if (reply->status < 0) {
+		if (!run->cancelled)
+			run->exit_code = mor_fail_cli(run->cli, &(struct mor_report){ .error = reply->error,
+										     .data = reply->error_data,
+										     .plugin = run->typed });
+		return;
+	}
+	if (!run->args->notify || run->cli->json)
+		print_result(run, result, reply->more);
+	if (run->args->pages && !reply->more)
+		look_for_page(run, result);
+}
+
+/* ---- the run ---- */
+
+/* Nobody reads any more: the rest of the answer is of no use. */
+static bool settled(void *arg)
+{
+	struct run *run = arg;
+
+	return !run->call || mor_out_broken(run->cli);
+}
+
+/* What went wrong with the call itself has been told by on_reply; an error here is ours. */
+static int call_once(struct run *run, mortise_error *err)
+{
+	mortise_call_options opt = {
+		.size = sizeof(opt),
+		.timeout_ms = run->session.timeout_ms,
+		.flags = (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0),
+		.on_reply = on_reply,
+		.arg = run,
+	};
+	mortise_json params = { run->json.len ? run->json.data : NULL, run->json.len };
+	int r;
+
+	run->begun_ms = mor_clock_ms();
+	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
+	if (r < 0)
+		return r;
+	r = mor_session_run(&run->session, settled, run);
+	if (run->call) {
+		run->cancelled = true;
+		mortise_call_cancel(run->call);
+	}
+	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
+}
+
+/* opts.offset is what kg_entity_provider_v1 wants; the caller's other opts stay. */
+static int next_page(struct run *run, mortise_error *err)
+{
+	char number[24];
+	int r, len = snprintf(number, sizeof(number), "%lld", (long long)run->next_offset);
+
+	run->more = false;
+	r = mor_tree_set(&run->params, MOR_SLICE("opts.offset"), (struct mor_slice){ number, (size_t)len });
+	mor_buf_reset(&run->json, SIZE_MAX);
+	if (r == 0)
+		r = mor_tree_write(&run->params, &run->json);
+	return r < 0 ? mor_fail(err, r, "out of memory") : call_once(run, err);
+}
+
+static int call_and_stop(struct run *run, mortise_error *err)
+{
+	int r = call_once(run, err);
+
+	while (r == 0 && run->more && !mor_out_broken(run->cli))
+		r = next_page(run, err);
+	mor_session_stop_plugin(&run->session, run->plugin);
+	return r;
+}
+
+/* Words are judged before anything runs. NO_RESTART: one call is wanted, and a plugin that dies of it should
+ * not be started again behind its error. */
+static int prepare(struct run *run, mortise_error *err)
+{
+	struct mor_words *words = &run->cli->words;
+	mortise_plugin_options opt;
+	const char *const *argv = NULL;
+	int r = mor_session_target(run->cli, &run->typed, &argv, err);
+
+	if (r < 0)
+		return r;
+	if (words->count == 0)
+		return mor_fail(err, MORTISE_EINVAL, "name the METHOD to call");
+	run->method = words->item[0];
+	if (!*run->method)
+		return mor_fail(err, MORTISE_EINVAL, "METHOD is empty");
+	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
+	words->count--;
+	r = take_arguments(run, err);
+	if (r == 0)
+		r = mor_session_open(&run->session, run->cli, &run->args->plugin, NULL, err);
+	if (r < 0)
+		return r;
+	mor_session_plugin_options(&run->session, run->typed, argv, &opt);
+	opt.flags |= MORTISE_NO_RESTART;
+	return mortise_plugin_new(run->session.host, &opt, &run->plugin, err);
+}
+
+static int call_run(struct mor_cli *cli)
+{
+	struct run run = { .cli = cli, .args = cli->args, .next_offset = -1 };
+	mortise_error err = { 0 };
+	int r = prepare(&run, &err);
+
+	if (r == 0)
+		r = call_and_stop(&run, &err);
+	if (mor_signals_count())
+		run.exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
+	else if (r == MORTISE_EINVAL)
+		run.exit_code = mor_fail_usage(cli, &err);
+	else if (r < 0)
+		run.exit_code = mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+	mortise_plugin_unref(run.plugin);
+	mor_session_close(&run.session);
+	mor_tree_fini(&run.params);
+	mor_buf_fini(&run.json);
+	return run.exit_code;
+}
+
+const struct mor_command mor_command_call = {
+	.name = "call",
+	.group = "Use a plugin:",
+	.summary = "call one method of a plugin",
+	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
+		 "call METHOD [JSON | KEY=VALUE…] [OPTION…] -- COMMAND ARG…",
+	.words = "plugin",
+	.description = "Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON and\n"
+		       "stops the plugin politely. Arguments:\n"
+		       "  JSON              an object or array; @FILE and - (stdin) are read\n"
+		       "  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"
+		       "  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"
+		       "  KEY=@FILE         a file's text; KEY=@base64:FILE its bytes\n"
+		       "  A.B=VALUE         a member of the object A",
+	.examples = "mortise call ./plugins/elf-text extractor.supports mime_type=application/x-executable extension=.elf\n"
+		    "mortise call --dialect plain add '[1, 2]' -- python3 adder.py\n"
+		    "mortise call ghidra ghidra.getEntities source.type=bytes source.data=@base64:/bin/true --pages",
+	.options = groups,
+	.args_size = sizeof(struct call_args),
+	.common = FIELD(common),
+	.run = call_run,
+};

@@ -1,0 +1,60 @@
+/*
+ * What the commands share. A command is one file with one constant entry; main.c parses its words by its
+ * tables and runs it.
+ */
+#ifndef MOR_CLI_CLI_H
+#define MOR_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <mortise/mortise.h>
+
+#include "cli/options.h"
+#include "cli/progress.h"
+
+
+struct mor_common_args {
+	bool help, json, verbose;
+};
+
+/* One run of one command. */
+struct mor_cli {
+	const struct mor_command *command;
+	void *args; /* the command's own struct */
+	struct mor_words words;
+	bool json, verbose;
+	bool out_terminal, err_terminal, out_color, err_color;
+	FILE *out;
+	int out_errno; /* why writing to it failed, or 0 */
+	struct mor_progress progress; /* a line on the terminal that other lines must not run into */
+};
+
+struct mor_command {
+	const char *name, *summary;
+	const char *group;       /* heading in the list of commands                            */
+	const char *usage;       /* lines, each without "mortise "                             */
+	const char *words;       /* what completion offers for words: "plugin", "file", "dialect", "command",
+				    or choices "a|b"                                           */
+	const char *description; /* paragraphs for --help */
+	const char *examples;    /* lines */
+	const struct mor_option_group *options; /* ends with a group without title */
+	size_t args_size;
+	size_t common; /* offset of its struct mor_common_args */
+	int (*run)(struct mor_cli *cli); /* returns the exit code */
+};
+
+extern const struct mor_command *const mor_commands[]; /* NULL-terminated; main.c */
+extern const struct mor_command mor_command_call, mor_command_extract, mor_command_info, mor_command_explain,
+	mor_command_completion, mor_command_help;
+extern const struct mor_option mor_common_options[];
+
+const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */
+/* MORTISE_EINVAL with a text that offers the nearest name. */
+int mor_command_unknown(const char *name, mortise_error *err);
+
+/* help.c */
+void mor_help_all(struct mor_cli *cli);
+void mor_help_command(struct mor_cli *cli, const struct mor_command *command);
+
+#endif

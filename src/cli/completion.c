@@ -1,0 +1,272 @@
+/*
+ * mortise completion SHELL: scripts made from the same tables as parser and help.
+ *
+ * All three know the same: commands, each command's options, what an option's argument is, and what its
+ * words are. One walk over the tables fills a sink per shell.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+struct completion_args {
+	struct mor_common_args common;
+};
+
+static const struct mor_option_group groups[] = {
+	{ "Common options:", mor_common_options, offsetof(struct completion_args, common) },
+	{ 0 },
+};
+
+/* "a|b" -> "a b" */
+static void choices(struct mor_buf *out, const char *list)
+{
+	for (; *list; list++)
+		mor_buf_byte(out, *list == '|' ? ' ' : *list);
+}
+
+/* The words that may stand for `what`; nothing: files. Dialects are those of the library that this script was
+ * made with. */
+static void candidates(struct mor_buf *out, const char *what)
+{
+	if (strcmp(what, "dialect") == 0 || strcmp(what, "DIALECT") == 0) {
+		mor_dialect_names(" ", out);
+	} else if (strcmp(what, "command") == 0) {
+		for (const struct mor_command *const *c = mor_commands; *c; c++)
+			mor_buf_printf(out, "%s%s", c == mor_commands ? "" : " ", (*c)->name);
+	} else if (strchr(what, '|')) {
+		choices(out, what);
+	}
+}
+
+static void option_candidates(struct mor_buf *out, const struct mor_option *option)
+{
+	if (option->one_of)
+		choices(out, option->one_of);
+	else
+		candidates(out, option->arg);
+}
+
+/* ---- bash ---- */
+
+/* After an option that takes an argument, that argument is what is completed. */
+static void bash_arguments(struct mor_buf *out, const struct mor_command *c)
+{
+	for (const struct mor_option_group *g = c->options; g->title; g++) {
+		for (const struct mor_option *o = g->options; o->name; o++) {
+			if (!o->arg)
+				continue;
+			mor_buf_printf(out, "\t\t%s,--%s", c->name, o->name);
+			if (o->letter)
+				mor_buf_printf(out, "|%s,-%c", c->name, o->letter);
+			mor_buf_text(out, ") words=\"");
+			option_candidates(out, o);
+			mor_buf_text(out, "\"; value=1 ;;\n");
+		}
+	}
+}
+
+static void bash_words(struct mor_buf *out, const struct mor_command *c)
+{
+	mor_buf_printf(out, "\t%s)\n\t\toptions=\"", c->name);
+	for (const struct mor_option_group *g = c->options; g->title; g++)
+		for (const struct mor_option *o = g->options; o->name; o++)
+			mor_buf_printf(out, "--%s ", o->name);
+	mor_buf_text(out, "\"\n\t\twords=\"");
+	candidates(out, c->words);
+	mor_buf_text(out, "\" ;;\n");
+}
+
+static void bash(struct mor_buf *out)
+{
+	mor_buf_text(out, "# bash completion for mortise; made by: mortise completion bash\n_mortise()\n{\n"
+			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n"
+			  "\tlocal words= options= value=\n\tCOMPREPLY=()\n"
+			  "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
+	candidates(out, "command");
+	mor_buf_text(out, " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $cmd,$prev in\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++)
+		bash_arguments(out, *c);
+	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++)
+		bash_words(out, *c);
+	mor_buf_text(out, "\tesac\n\tfi\n"
+			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
+			  "\t*) if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+			  "\t   else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n\tesac\n}\n"
+			  "complete -o filenames -F _mortise mortise\n");
+}
+
+/* ---- zsh ---- */
+
+/* Inside '...' and [...] of an _arguments specification. */
+static void zsh_text(struct mor_buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("[]:\\", *text))
+			mor_buf_byte(out, '\\');
+		if (*text == '\'')
+			mor_buf_text(out, "'\\'");
+		mor_buf_byte(out, *text);
+	}
+}
+
+static void zsh_action(struct mor_buf *out, struct mor_slice words)
+{
+	if (words.len)
+		mor_buf_printf(out, ":(%.*s)", (int)words.len, words.ptr);
+	else
+		mor_buf_text(out, ":_files");
+}
+
+/* '*' lets an option be offered again. */
+static void zsh_option(struct mor_buf *out, const struct mor_option *o)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+
+	mor_buf_text(out, " \\\n\t\t\t'");
+	if (o->kind == MOR_OPT_LIST)
+		mor_buf_byte(out, '*');
+	mor_buf_printf(out, "--%s%s[", o->name, o->arg ? "=" : "");
+	zsh_text(out, o->help);
+	mor_buf_byte(out, ']');
+	if (o->arg) {
+		option_candidates(&words, o);
+		mor_buf_byte(out, ':');
+		zsh_text(out, o->arg);
+		zsh_action(out, mor_buf_view(&words));
+	}
+	mor_buf_byte(out, '\'');
+}
+
+static void zsh_command(struct mor_buf *out, const struct mor_command *c)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+
+	mor_buf_printf(out, "\t%s)\n\t\t_arguments", c->name);
+	for (const struct mor_option_group *g = c->options; g->title; g++)
+		for (const struct mor_option *o = g->options; o->name; o++)
+			zsh_option(out, o);
+	candidates(&words, c->words);
+	mor_buf_text(out, " \\\n\t\t\t'*: ");
+	zsh_action(out, mor_buf_view(&words));
+	mor_buf_text(out, "' ;;\n");
+}
+
+static void zsh(struct mor_buf *out)
+{
+	mor_buf_text(out, "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n_mortise()\n{\n"
+			  "\tlocal -a commands=(\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++) {
+		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
+		zsh_text(out, (*c)->summary);
+		mor_buf_text(out, "'\n");
+	}
+	mor_buf_text(out, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
+			  "\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++)
+		zsh_command(out, *c);
+	mor_buf_text(out, "\tesac\n}\nif [ \"$funcstack[1]\" = _mortise ]; then _mortise \"$@\"; else compdef _mortise mortise; fi\n");
+}
+
+/* ---- fish ---- */
+
+static void fish_text(struct mor_buf *out, const char *text)
+{
+	mor_buf_byte(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			mor_buf_byte(out, '\\');
+		mor_buf_byte(out, *text);
+	}
+	mor_buf_byte(out, '\'');
+}
+
+/* -r: the option takes an argument; -f: which is no file. */
+static void fish_option(struct mor_buf *out, const char *command, const struct mor_option *o)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+
+	mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -l %s", command, o->name);
+	if (o->letter)
+		mor_buf_printf(out, " -s %c", o->letter);
+	if (o->arg)
+		mor_buf_text(out, " -r");
+	if (o->arg)
+		option_candidates(&words, o);
+	if (words.len) {
+		mor_buf_text(out, " -f -a '");
+		mor_buf_slice(out, mor_buf_view(&words));
+		mor_buf_byte(out, '\'');
+	}
+	mor_buf_text(out, " -d ");
+	fish_text(out, o->help);
+	mor_buf_byte(out, '\n');
+}
+
+static void fish_command(struct mor_buf *out, const struct mor_command *c)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+
+	mor_buf_printf(out, "complete -c mortise -n __fish_use_subcommand -f -a %s -d ", c->name);
+	fish_text(out, c->summary);
+	mor_buf_byte(out, '\n');
+	candidates(&words, c->words);
+	if (words.len)
+		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n", c->name,
+			       (int)words.len, words.data);
+	for (const struct mor_option_group *g = c->options; g->title; g++)
+		for (const struct mor_option *o = g->options; o->name; o++)
+			fish_option(out, c->name, o);
+}
+
+static void fish(struct mor_buf *out)
+{
+	mor_buf_text(out, "# fish completion for mortise; made by: mortise completion fish\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++)
+		fish_command(out, *c);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+	const char *name;
+	void (*write)(struct mor_buf *out);
+} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+
+static int completion_run(struct mor_cli *cli)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf script = MOR_BUF_INIT;
+	const char *shell = cli->words.count == 1 ? cli->words.item[0] : "";
+	mortise_error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (strcmp(shells[i].name, shell) != 0)
+			continue;
+		shells[i].write(&script);
+		mor_out(cli, mor_buf_view(&script));
+		return 0;
+	}
+	mor_fail(&err, MORTISE_EINVAL, "completion takes one of bash, zsh, fish%s%s%s", *shell ? ", not \"" : "", shell,
+		 *shell ? "\"" : "");
+	return mor_fail_usage(cli, &err);
+}
+
+const struct mor_command mor_command_completion = {
+	.name = "completion",
+	.group = "This command:",
+	.summary = "print a completion script for bash, zsh or fish",
+	.usage = "completion bash|zsh|fish",
+	.words = "bash|zsh|fish",
+	.examples = "source <(mortise completion bash)\n"
+		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
+	.options = groups,
+	.args_size = sizeof(struct completion_args),
+	.common = offsetof(struct completion_args, common),
+	.run = completion_run,
+};

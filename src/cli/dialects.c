@@ -1,0 +1,71 @@
+/* The list of dialects, as the library tells it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/options.h"
+#include "cli/session.h"
+#include "wire/json.h"
+
+/* The JSON list is of names or of objects with a name. */
+static const char *name_of(const struct mor_value *entry)
+{
+	const char *name = mor_json_text(entry, NULL);
+
+	return name ? name : mor_json_text(mor_json_get(entry, "name"), "");
+}
+
+/* NULL when the library cannot tell; then every name is unknown, and the text says so. */
+static struct mor_doc *load_list(void)
+{
+	struct mor_doc *doc = NULL;
+	char *text = NULL;
+
+	if (mortise_dialect_describe(NULL, "json", &text) < 0)
+		return NULL;
+	mor_doc_parse(mor_slice_of(text), 0, 0, &doc, NULL);
+	mortise_free(text);
+	return doc;
+}
+
+bool mor_dialect_exists(const char *name)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
+
+	while (mor_json_next(&it))
+		if (strcmp(name_of(it.value), name) == 0)
+			return true;
+	return false;
+}
+
+int mor_dialect_names(const char *separator, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
+	size_t start = out->len;
+
+	while (mor_json_next(&it)) {
+		if (out->len > start)
+			mor_buf_text(out, separator);
+		mor_buf_text(out, name_of(it.value));
+	}
+	return out->status;
+}
+
+int mor_dialect_unknown(const char *name, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
+	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
+	struct mor_nearest nearest = { .word = name };
+	const char *best;
+
+	while (mor_json_next(&it))
+		mor_nearest_offer(&nearest, name_of(it.value));
+	best = mor_nearest_best(&nearest);
+	mor_dialect_names(", ", &names);
+	return mor_fail(err, MORTISE_ENOTFOUND, "no dialect \"%s\"%s%s%s %.*s", name,
+			best ? "; did you mean " : "", best ? best : "", best ? "? There are:" : "; there are:",
+			(int)names.len, names.data ? names.data : "");
+}

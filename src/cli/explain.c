@@ -1,0 +1,85 @@
+/* mortise explain: a dialect, from the table that drives the host. */
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+struct explain_args {
+	bool openrpc;
+	struct mor_common_args common;
+};
+
+static const struct mor_option explain_options[] = {
+	{ "openrpc", 0, NULL,
+	  "print the OpenRPC document of the dialect",
+	  MOR_OPT_FLAG, offsetof(struct explain_args, openrpc), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", explain_options, 0 },
+	{ "Common options:", mor_common_options, offsetof(struct explain_args, common) },
+	{ 0 },
+};
+
+static int show(struct mor_cli *cli, const char *dialect, const char *format, bool json)
+{
+	mortise_error err = { 0 };
+	char *text = NULL;
+	int r = mortise_dialect_describe(dialect, format, &text);
+
+	if (r < 0) {
+		mor_fail(&err, r, "explain %s: %s", dialect ? dialect : "", mortise_status_text(r));
+		return mor_fail_error(cli, &err);
+	}
+	if (json) {
+		mor_out_json(cli, mor_slice_of(text));
+	} else {
+		struct mor_slice page = mor_slice_of(text);
+
+		mor_out(cli, page);
+		if (page.len && page.ptr[page.len - 1] != '\n')
+			mor_out_text(cli, "\n");
+	}
+	mortise_free(text);
+	return 0;
+}
+
+static int run(struct mor_cli *cli)
+{
+	const struct explain_args *args = cli->args;
+	const char *dialect = cli->words.count ? cli->words.item[0] : NULL;
+	mortise_error err = { 0 };
+
+	if (cli->words.count > 1 || cli->words.tail) {
+		mor_fail(&err, MORTISE_EINVAL, "explain takes one DIALECT");
+		return mor_fail_usage(cli, &err);
+	}
+	if (args->openrpc && !dialect) {
+		mor_fail(&err, MORTISE_EINVAL, "--openrpc needs a DIALECT");
+		return mor_fail_usage(cli, &err);
+	}
+	if (dialect && !mor_dialect_exists(dialect)) {
+		mor_dialect_unknown(dialect, &err);
+		return mor_fail_error(cli, &err);
+	}
+	if (args->openrpc)
+		return show(cli, dialect, "openrpc", true);
+	return show(cli, dialect, cli->json ? "json" : "text", cli->json);
+}
+
+const struct mor_command mor_command_explain = {
+	.name = "explain",
+	.group = "Know a plugin:",
+	.summary = "explain a protocol, or list those that Mortise speaks",
+	.usage = "explain\nexplain DIALECT [--json | --openrpc]",
+	.words = "dialect",
+	.description = "Everything printed comes from the one table that also drives the host.",
+	.examples = "mortise explain\nmortise explain yams\nmortise explain yams --openrpc > yams.openrpc.json",
+	.options = groups,
+	.args_size = sizeof(struct explain_args),
+	.common = offsetof(struct explain_args, common),
+	.run = run,
+};

@@ -1,0 +1,131 @@
+/*
+ * mortise extract: files -> text by content_extractor_v1 plugins. What its files share.
+ *
+ *	extract.c        the command; jobs start here and their rows leave in the order of the command line
+ *	extract_input.c  one file: its bytes, MIME type, extension, and the params they make
+ *	extract_kind.c   which plugin takes which kind of file: extractor.supports, once per kind
+ *	extract_row.c    what an answer becomes on stdout
+ *
+ * Only a window of files is under way at any time, so memory does not grow with their number.
+ */
+#ifndef MOR_CLI_EXTRACT_H
+#define MOR_CLI_EXTRACT_H
+
+#include <magic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "wire/json.h"
+
+struct mor_extract;
+
+struct mor_extract_args {
+	struct mor_opt_list plugins, options;
+	uint32_t jobs;
+	struct mor_opt_count retries;
+	const char *source, *mime, *extension, *output;
+	uint64_t max_size;
+	bool metadata;
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
+/* One plugin of the command line. */
+struct mor_extractor {
+	struct mor_extract *extract;
+	const char *typed;          /* as the user named it, or NULL: a command */
+	mortise_pool *pool;
+	struct mor_doc *described;  /* once it has greeted us: interfaces, capabilities */
+};
+
+enum mor_supports { MOR_SUPPORTS_ASKED, MOR_SUPPORTS_NO, MOR_SUPPORTS_UNKNOWN, MOR_SUPPORTS_YES };
+
+struct mor_supports_answer {
+	struct mor_kind *kind;
+	struct mor_extractor *extractor;
+	enum mor_supports verdict;
+	double confidence;
+};
+
+/* Files of one MIME type and extension. */
+struct mor_kind {
+	struct mor_kind *next;
+	struct mor_extract *extract;
+	char *mime, *extension;
+	size_t pending;                /* answers still awaited */
+	struct mor_extractor *best;    /* NULL: nobody takes it */
+	struct mor_job *waiting;       /* until the last answer is there */
+	struct mor_supports_answer answers[]; /* one per plugin */
+};
+
+enum mor_job_state { MOR_JOB_FREE, MOR_JOB_BUSY, MOR_JOB_DONE };
+
+struct mor_job {
+	struct mor_extract *extract;
+	struct mor_job *next; /* in a kind's waiting list */
+	enum mor_job_state state;
+	const char *path;     /* as typed; "-" is stdin */
+	struct mor_buf data;  /* the content, where it is sent as bytes */
+	char *mime, *extension;
+	struct mor_extractor *extractor; /* who got it */
+	int64_t begun_ms;
+	size_t cost;          /* bytes held by it and by the queue */
+	struct mor_buf row;   /* what goes to stdout */
+	mortise_error err;    /* code 0: it went well */
+	char *err_data;
+};
+
+struct mor_extract {
+	struct mor_cli *cli;
+	const struct mor_extract_args *args;
+	struct mor_session session;
+	struct mor_extractor *extractors;
+	size_t extractor_count;
+	struct mor_tree option_tree;
+	struct mor_doc *options;  /* --option, as one object */
+	magic_t magic;
+	struct mor_kind *kinds;
+	struct mor_job *ring;     /* the window; file i is in ring[i % window] */
+	size_t window, file_count;
+	size_t started, printed;  /* files */
+	size_t busy, cost;
+	int last_exit_code;       /* of a file that failed */
+	bool headed;              /* a heading was printed: a blank line comes before the next */
+	bool stopping;            /* callbacks have nothing to say any more */
+	mortise_error fatal;      /* a plugin that cannot be used at all; code 0: none */
+	char *fatal_data;
+	const char *fatal_plugin;
+};
+
+/* extract_input.c */
+int mor_extract_magic_open(struct mor_extract *x, mortise_error *err);
+/* Reads, and fills data, mime, extension; or sets the job's error. */
+void mor_job_prepare(struct mor_job *job);
+/* Params of extractor.extract; the job's data is given back. */
+int mor_job_params(struct mor_job *job, struct mor_buf *out);
+
+/* extract_kind.c */
+/* Has the job sent to whom it belongs, now or when the answers are there. */
+void mor_kind_route(struct mor_job *job);
+void mor_kinds_free(struct mor_extract *x);
+
+/* extract.c */
+void mor_job_send(struct mor_job *job, struct mor_extractor *extractor);
+void mor_job_fail(struct mor_job *job, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Its answer or error is final; from now on it waits for its turn to be printed. */
+void mor_job_settle(struct mor_job *job);
+const char *mor_job_name(const struct mor_job *job); /* for texts */
+
+/* extract_row.c */
+/* The answer into job->row, or an error into job->err. */
+void mor_job_take_reply(struct mor_job *job, const mortise_reply *reply);
+void mor_job_print(struct mor_job *job);
+
+#endif

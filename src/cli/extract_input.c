@@ -1,0 +1,263 @@
+/*
+ * One file on its way in. Whatever is wrong with it becomes the job's error, with the kind that its cause
+ * deserves: not_found for what is not there, input for the rest.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/extract.h"
+
+int mor_extract_magic_open(struct mor_extract *x, mortise_error *err)
+{
+	x->magic = magic_open(MAGIC_MIME_TYPE | MAGIC_SYMLINK | MAGIC_ERROR);
+	if (x->magic && magic_load(x->magic, NULL) == 0)
+		return 0;
+	return mor_fail(err, MORTISE_ESYSTEM, "libmagic: %s; give the type with --mime",
+			x->magic ? magic_error(x->magic) : "out of memory");
+}
+
+/* ---- extension ---- */
+
+/* "libfoo.so.6.1" is a shared object: versions are no extensions. */
+static size_t without_version(const char *name, size_t len)
+{
+	size_t end = len;
+
+	while (end && (isdigit((unsigned char)name[end - 1]) || name[end - 1] == '.'))
+		end--;
+	if (end < len && end > 3 && memcmp(name + end - 3, ".so", 3) == 0)
+		return end;
+	return len;
+}
+
+/* The last one, with its dot, in lower case; "" where there is none. */
+static char *extension_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot;
+	size_t len = without_version(name, strlen(name));
+	char *extension;
+
+	dot = memrchr(name, '.', len);
+	if (!dot || dot == name || dot == name + len - 1)
+		return mor_strdup("");
+	extension = mor_strndup(dot, len - (size_t)(dot - name));
+	for (char *c = extension; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return extension;
+}
+
+/* "elf" and ".elf" mean the same; on the wire it has its dot. */
+static char *given_extension(const char *given)
+{
+	size_t len = strlen(given);
+	char *extension;
+
+	if (*given == '.' || !*given)
+		return mor_strdup(given);
+	extension = mor_alloc(len + 2);
+	if (!extension)
+		return NULL;
+	extension[0] = '.';
+	memcpy(extension + 1, given, len + 1);
+	return extension;
+}
+
+/* ---- content ---- */
+
+/* Streams are read to their end, which may block: only those the user made for us, never a FIFO that
+ * happens to lie among the files. */
+static bool is_stream(const char *path)
+{
+	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+	       strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+static void too_large(struct mor_job *job)
+{
+	char limit[32];
+
+	mor_job_fail(job, MORTISE_EINPUT, "larger than --max-size %s%s",
+		     mor_format_bytes(job->extract->args->max_size, limit),
+		     is_stream(job->path) ? "" : "; --source path sends its name instead");
+}
+
+/* One byte over the limit is enough to know; the rest of an endless stream is left alone. */
+static void read_stream(struct mor_job *job)
+{
+	int fd = strcmp(job->path, "-") == 0 ? STDIN_FILENO : open(job->path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	do {
+		if (fd < 0 || mor_buf_reserve(&job->data, 65536)) {
+			n = -1;
+			break;
+		}
+		n = read(fd, job->data.data + job->data.len, 65536);
+		if (n > 0)
+			job->data.len += (size_t)n;
+	} while (n > 0 && job->data.len <= job->extract->args->max_size);
+	if (n < 0)
+		mor_job_fail(job, MORTISE_EINPUT, "%s", strerror(mor_buf_failed(&job->data) ? ENOMEM : errno));
+	else if (job->data.len > job->extract->args->max_size)
+		too_large(job);
+	if (fd > STDIN_FILENO)
+		close(fd);
+}
+
+static void os_failure(struct mor_job *job, int os_errno)
+{
+	switch (os_errno) {
+	case ENOENT:
+	case ENOTDIR:
+		mor_job_fail(job, MORTISE_ENOTFOUND, "no such file");
+		break;
+	case EISDIR:
+		mor_job_fail(job, MORTISE_EINPUT, "is a directory; name the files in it");
+		break;
+	case EINVAL:
+		mor_job_fail(job, MORTISE_EINPUT, "not a regular file");
+		break;
+	case EFBIG:
+		too_large(job);
+		break;
+	default:
+		mor_job_fail(job, MORTISE_EINPUT, "%s", strerror(os_errno));
+	}
+}
+
+static void read_bytes(struct mor_job *job)
+{
+	char *data = NULL;
+	size_t len = 0;
+	int r;
+
+	if (is_stream(job->path)) {
+		read_stream(job);
+		return;
+	}
+	r = mor_fd_read_file(job->path, job->extract->args->max_size, &data, &len);
+	if (r < 0)
+		os_failure(job, -r);
+	else
+		job->data = (struct mor_buf){ .data = data, .len = len, .cap = len };
+}
+
+/* What the plugin will open by itself: find out now whether that can work at all. */
+static void look_at_path(struct mor_job *job)
+{
+	struct stat info;
+
+	if (strcmp(job->path, "-") == 0)
+		mor_job_fail(job, MORTISE_EINPUT, "cannot be sent as a path; leave out --source path");
+	else if (access(job->path, R_OK) < 0 || stat(job->path, &info) < 0)
+		os_failure(job, errno);
+	else if (S_ISDIR(info.st_mode))
+		os_failure(job, EISDIR);
+	else if (!S_ISREG(info.st_mode))
+		os_failure(job, EINVAL);
+	else if (info.st_size == 0)
+		mor_job_fail(job, MORTISE_EINPUT, "is empty");
+}
+
+static char *mime_of(struct mor_job *job)
+{
+	struct mor_extract *x = job->extract;
+	const char *mime;
+
+	if (x->args->mime)
+		return mor_strdup(x->args->mime);
+	/* By name where there is one: libmagic tells programs from libraries by the file's mode, too. */
+	if (is_stream(job->path))
+		mime = magic_buffer(x->magic, job->data.data, job->data.len);
+	else
+		mime = magic_file(x->magic, job->path);
+	return mor_strdup(mime ? mime : "application/octet-stream");
+}
+
+void mor_job_prepare(struct mor_job *job)
+{
+	const struct mor_extract_args *args = job->extract->args;
+	bool bytes = strcmp(args->source, "bytes") == 0;
+
+	if (bytes)
+		read_bytes(job);
+	else
+		look_at_path(job);
+	if (job->err.code == 0 && bytes && job->data.len == 0)
+		mor_job_fail(job, MORTISE_EINPUT, "is empty");
+	if (job->err.code)
+		return;
+	job->mime = mime_of(job);
+	job->extension = args->extension ? given_extension(args->extension) :
+			 is_stream(job->path) ? mor_strdup("") : extension_of(job->path);
+	if (!job->mime || !job->extension)
+		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
+}
+
+/* ---- params ---- */
+
+/* What the user gives wins over what we found out. */
+static void write_options(struct mor_job *job, struct mor_writer *w)
+{
+	const struct mor_value *given = mor_doc_root(job->extract->options);
+	struct mor_json_iter it = mor_json_iter(given);
+
+	mor_w_object(w);
+	if (!mor_json_get(given, "mime_type"))
+		mor_w_pair(w, "mime_type", job->mime);
+	if (!mor_json_get(given, "extension"))
+		mor_w_pair(w, "extension", job->extension);
+	while (mor_json_next(&it)) {
+		mor_w_key_slice(w, it.name);
+		mor_w_value(w, it.value);
+	}
+	mor_w_end(w);
+}
+
+/* The content is encoded straight into the message and given back, so that it is held once only. */
+static int write_source(struct mor_job *job, struct mor_buf *out)
+{
+	char *path;
+
+	if (strcmp(job->extract->args->source, "bytes") == 0) {
+		mor_buf_text(out, "{\"source\":{\"type\":\"bytes\",\"data\":\"");
+		mor_base64_encode(mor_buf_view(&job->data), out);
+		mor_buf_fini(&job->data);
+		return mor_buf_text(out, "\"},\"options\":");
+	}
+	/* Absolute: a plugin runs in a directory of its own. Links stay as they are, their names tell more. */
+	path = *job->path == '/' ? strdup(job->path) : NULL;
+	if (*job->path != '/') {
+		char *here = getcwd(NULL, 0);
+
+		if (here && asprintf(&path, "%s/%s", here, job->path) < 0)
+			path = NULL;
+		free(here);
+	}
+	if (!path)
+		return MORTISE_ESYSTEM;
+	mor_buf_text(out, "{\"source\":{\"type\":\"path\",\"path\":");
+	mor_buf_json_string(out, mor_slice_of(path));
+	free(path);
+	return mor_buf_text(out, "},\"options\":");
+}
+
+int mor_job_params(struct mor_job *job, struct mor_buf *out)
+{
+	struct mor_writer w = { .out = out };
+	int r = write_source(job, out);
+
+	if (r < 0)
+		return r;
+	write_options(job, &w);
+	return mor_buf_byte(out, '}');
+}

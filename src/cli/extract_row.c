@@ -1,0 +1,165 @@
+/* What an answer becomes on stdout: the text itself, or one JSON line. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/extract.h"
+#include "cli/output.h"
+
+/* ---- success ---- */
+
+static void pair_or_null(struct mor_writer *w, const char *name, const struct mor_value *value)
+{
+	mor_w_key(w, name);
+	if (value)
+		mor_w_value(w, value);
+	else
+		mor_w_null(w);
+}
+
+/* Every member is always there, null where the plugin gave none: columns do not move. */
+static void json_row(struct mor_job *job, const struct mor_value *result, struct mor_slice content)
+{
+	struct mor_writer w = { .out = &job->row };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, "file", job->path);
+	mor_w_pair_bool(&w, "ok", true);
+	mor_w_pair(&w, "plugin", mortise_plugin_name(mortise_pool_worker(job->extractor->pool, 0)));
+	mor_w_pair(&w, "mime_type", job->mime);
+	mor_w_pair(&w, "extension", job->extension);
+	mor_w_key(&w, "content");
+	mor_w_slice(&w, content);
+	pair_or_null(&w, "metadata", mor_json_get(result, "metadata"));
+	pair_or_null(&w, "stats", mor_json_get(result, "stats"));
+	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - job->begun_ms);
+	mor_w_end(&w);
+	mor_buf_byte(&job->row, '\n');
+}
+
+static void metadata_lines(struct mor_job *job, const struct mor_value *metadata)
+{
+	struct mor_json_iter it = mor_json_iter(metadata);
+
+	while (mor_json_next(&it)) {
+		struct mor_slice text = mor_json_string(it.value);
+
+		mor_buf_slice(&job->row, it.name);
+		mor_buf_text(&job->row, ": ");
+		if (text.ptr)
+			mor_buf_slice(&job->row, text);
+		else
+			mor_json_write(it.value, false, &job->row);
+		mor_buf_byte(&job->row, '\n');
+	}
+	if (job->row.len)
+		mor_buf_byte(&job->row, '\n');
+}
+
+/* The content as it is; only the end of the last line is ours, for the next heading. */
+static void text_row(struct mor_job *job, const struct mor_value *result, struct mor_slice content)
+{
+	if (job->extract->args->metadata)
+		metadata_lines(job, mor_json_get(result, "metadata"));
+	mor_buf_slice(&job->row, content);
+	if (content.len && content.ptr[content.len - 1] != '\n')
+		mor_buf_byte(&job->row, '\n');
+}
+
+/* ---- failure inside a result: "success": false, or real plugins' "error" ---- */
+
+static bool says_failure(struct mor_job *job, const struct mor_value *result)
+{
+	const struct mor_value *error = mor_json_get(result, "error");
+	enum mor_json_type type = mor_json_type(error);
+	char shown[300];
+
+	if (type != MOR_JSON_MISSING && type != MOR_JSON_NULL) {
+		mor_job_fail(job, MORTISE_EREMOTE, "extraction failed: %s",
+			     mor_printable_value(error, shown, sizeof(shown)));
+		return true;
+	}
+	if (mor_json_bool(mor_json_get(result, "success"), true))
+		return false;
+	mor_job_fail(job, MORTISE_EREMOTE, "extraction failed, and the plugin does not say why");
+	return true;
+}
+
+static void take_result(struct mor_job *job, const mortise_reply *reply)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice json = { reply->result.text, reply->result.len }, content;
+	const struct mor_value *result;
+
+	if (json.ptr)
+		mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL);
+	result = mor_doc_root(doc);
+	if (says_failure(job, result))
+		return;
+	content = mor_json_string(mor_json_get(result, "content"));
+	if (!content.ptr)
+		content = mor_json_string(mor_json_get(result, "text"));
+	if (!content.ptr) {
+		mor_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"", mortise_plugin_name(reply->plugin));
+		return;
+	}
+	if (job->extract->cli->json)
+		json_row(job, result, content);
+	else
+		text_row(job, result, content);
+	if (mor_buf_failed(&job->row))
+		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
+}
+
+void mor_job_take_reply(struct mor_job *job, const mortise_reply *reply)
+{
+	if (reply->status == MORTISE_OK) {
+		take_result(job, reply);
+		return;
+	}
+	job->err = *reply->error;
+	if (reply->error_data.text)
+		job->err_data = mor_strndup(reply->error_data.text, reply->error_data.len);
+}
+
+/* ---- printing, in the order of the command line ---- */
+
+static void failed_row(struct mor_job *job, const struct mor_report *report)
+{
+	struct mor_writer w = { .out = &job->row };
+
+	mor_buf_reset(&job->row, SIZE_MAX);
+	mor_w_object(&w);
+	mor_w_pair(&w, "file", job->path);
+	mor_w_pair_bool(&w, "ok", false);
+	mor_report_members(&w, report);
+	mor_w_end(&w);
+	mor_buf_byte(&job->row, '\n');
+	mor_out(job->extract->cli, mor_buf_view(&job->row));
+}
+
+/* A failure is told on stderr in both forms; a machine that reads rows also gets one. */
+void mor_job_print(struct mor_job *job)
+{
+	struct mor_extract *x = job->extract;
+	struct mor_report report = {
+		.error = &job->err,
+		.data = { job->err_data, job->err_data ? strlen(job->err_data) : 0 },
+		.subject = mor_job_name(job),
+	};
+
+	if (job->err.code) {
+		mor_report_line(x->cli, &report);
+		if (x->cli->json)
+			failed_row(job, &report);
+		return;
+	}
+	if (!x->cli->json && x->file_count > 1) {
+		mor_outf(x->cli, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->cli, MOR_STYLE_TITLE),
+			 mor_job_name(job), mor_style_end(x->cli));
+		x->headed = true;
+	}
+	mor_out(x->cli, mor_buf_view(&job->row));
+}

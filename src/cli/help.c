@@ -1,0 +1,129 @@
+/* --help, made from the tables that parse. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+
+#define COLUMN 30 /* where the descriptions begin */
+
+static void title(struct mor_cli *cli, const char *text)
+{
+	mor_outf(cli, "\n%s%s%s\n", mor_style(cli, MOR_STYLE_TITLE), text, mor_style_end(cli));
+}
+
+/* Every line of `text`, after `indent`. */
+static void lines(struct mor_cli *cli, const char *indent, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		mor_outf(cli, "%s%.*s\n", len ? indent : "", (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+/* A spelling that is too long for its column stands on a line of its own. */
+static void option_line(struct mor_cli *cli, const struct mor_option *option)
+{
+	char spelling[80];
+	int len = snprintf(spelling, sizeof(spelling), "%c%c%s--%s%s%s", option->letter ? '-' : ' ',
+			   option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+			   option->arg ? " " : "", option->arg ? option->arg : "");
+
+	mor_outf(cli, "  %s", spelling);
+	if (len >= COLUMN - 1)
+		mor_outf(cli, "\n%*s", COLUMN + 2, "");
+	else
+		mor_outf(cli, "%*s", COLUMN - len, "");
+	mor_outf(cli, "%s\n", option->help);
+}
+
+void mor_help_command(struct mor_cli *cli, const struct mor_command *command)
+{
+	mor_outf(cli, "%smortise %s%s: %s\n", mor_style(cli, MOR_STYLE_TITLE), command->name, mor_style_end(cli),
+		 command->summary);
+	title(cli, "Usage:");
+	lines(cli, "  mortise ", command->usage);
+	if (command->description) {
+		mor_out_text(cli, "\n");
+		lines(cli, "", command->description);
+	}
+	for (const struct mor_option_group *g = command->options; g->title; g++) {
+		title(cli, g->title);
+		for (const struct mor_option *o = g->options; o->name; o++)
+			option_line(cli, o);
+	}
+	title(cli, "Examples:");
+	lines(cli, "  ", command->examples);
+}
+
+/* Commands stand in the order of their table, and their groups with them. */
+void mor_help_all(struct mor_cli *cli)
+{
+	const char *group = NULL;
+
+	mor_outf(cli, "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
+		 mor_style(cli, MOR_STYLE_TITLE), mor_style_end(cli));
+	title(cli, "Usage:");
+	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
+	for (const struct mor_command *const *c = mor_commands; *c; c++) {
+		if (!group || strcmp(group, (*c)->group) != 0)
+			title(cli, (*c)->group);
+		group = (*c)->group;
+		mor_outf(cli, "  %s%-12s%s %s\n", mor_style(cli, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli),
+			 (*c)->summary);
+	}
+	title(cli, "A plugin is");
+	lines(cli, "  ",
+	      "a directory with a manifest (yams-plugin.json, mortise.toml), a file (plugin.py),\n"
+	      "or a command at the end of the line: -- COMMAND ARG…\n");
+	title(cli, "Exit codes:");
+	lines(cli, "  ",
+	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or configuration\n"
+	      "4 input   5 not found   6 time-out   7 crashed   9 protocol breach   128+n signal\n"
+	      "The first word on stderr, and \"kind\" with --json, say it precisely.\n");
+}
+
+/* ---- mortise help COMMAND ---- */
+
+struct help_args {
+	struct mor_common_args common;
+};
+
+static const struct mor_option_group help_groups[] = {
+	{ "Options:", mor_common_options, offsetof(struct help_args, common) },
+	{ 0 },
+};
+
+static int help_run(struct mor_cli *cli)
+{
+	const struct mor_command *command;
+	mortise_error err = { 0 };
+
+	if (cli->words.count == 0) {
+		mor_help_all(cli);
+		return 0;
+	}
+	command = mor_command_find(cli->words.item[0]);
+	if (!command) {
+		mor_command_unknown(cli->words.item[0], &err);
+		return mor_fail_usage(cli, &err);
+	}
+	mor_help_command(cli, command);
+	return 0;
+}
+
+const struct mor_command mor_command_help = {
+	.name = "help",
+	.group = "This command:",
+	.summary = "show the help of a command",
+	.usage = "help [COMMAND]",
+	.words = "command",
+	.examples = "mortise help extract",
+	.options = help_groups,
+	.args_size = sizeof(struct help_args),
+	.common = offsetof(struct help_args, common),
+	.run = help_run,
+};

@@ -1,0 +1,328 @@
+/* mortise info: starts a plugin, greets it, asks how it is, and tells what is known of it. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/info.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/signals.h"
+#include "cli/watch.h"
+#include "wire/json.h"
+
+struct info_args {
+	bool no_start;
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct info_args, name)
+static const struct mor_option info_options[] = {
+	{ "no-start", 0, NULL,
+	  "only read manifest and configuration; run nothing",
+	  MOR_OPT_FLAG, FIELD(no_start), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", info_options, 0 },
+	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+struct run {
+	struct mor_cli *cli;
+	const struct info_args *args;
+	const char *typed;
+	struct mor_session session;
+	mortise_plugin *plugin;
+	int64_t asked_ms; /* when it was ready for the question */
+	bool settled; /* the health call has ended */
+	int status;
+	mortise_error err;
+	char *data;   /* of the error */
+	struct mor_info_health health;
+};
+
+/* ---- health ---- */
+
+static struct mor_doc *dialect_table(const char *dialect)
+{
+	struct mor_doc *doc = NULL;
+	char *text = NULL;
+
+	if (mortise_dialect_describe(dialect, "json", &text) < 0)
+		return NULL;
+	mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
+	mortise_free(text);
+	return doc;
+}
+
+/* The dialect's health method; NULL: it has none. */
+static const char *ping_method(const struct mor_value *table)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "methods"));
+
+	while (mor_json_next(&it))
+		if (strcmp(mor_json_text(mor_json_get(it.value, "role"), ""), "ping") == 0)
+			return mor_json_text(mor_json_get(it.value, "name"), NULL);
+	return NULL;
+}
+
+static bool listed(const struct mor_value *words, struct mor_slice word)
+{
+	struct mor_json_iter it = mor_json_iter(words);
+
+	while (mor_json_next(&it))
+		if (mor_slice_eq(mor_json_string(it.value), word))
+			return true;
+	return false;
+}
+
+/* What the plugin's word means, by the dialect's table. */
+static void judge(struct mor_info_health *health, const struct mor_value *rule)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const char *at = mor_json_text(mor_json_get(rule, "at"), "/status");
+	struct mor_slice word;
+
+	if (!health->result || mor_doc_parse(mor_slice_of(health->result), MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return;
+	word = mor_json_string(mor_json_at(mor_doc_root(doc), at));
+	if (!word.ptr)
+		return;
+	mor_excerpt(word, health->status, sizeof(health->status));
+	if (listed(mor_json_get(rule, "bad"), word))
+		health->healthy = 0;
+	else if (listed(mor_json_get(rule, "good"), word) || listed(mor_json_get(rule, "fair"), word))
+		health->healthy = 1;
+}
+
+static void on_health(const mortise_reply *reply, void *arg)
+{
+	struct run *run = arg;
+
+	if (reply->more)
+		return;
+	run->settled = true;
+	run->health.time_ms = mor_clock_ms() - run->asked_ms;
+	run->status = reply->status;
+	if (reply->status < 0)
+		run->err = *reply->error;
+	if (reply->error_data.text)
+		run->data = mor_strndup(reply->error_data.text, reply->error_data.len);
+	if (reply->result.text)
+		run->health.result = mor_strndup(reply->result.text, reply->result.len);
+}
+
+/* The time of the greeting is not the health check's. */
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct run *run = arg;
+
+	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY)
+		run->asked_ms = mor_clock_ms();
+	mor_watch_event(event, run->cli);
+}
+
+static bool health_done(void *arg)
+{
+	struct run *run = arg;
+
+	return run->settled;
+}
+
+/* The greeting happens on the way: what goes wrong with it is the call's error, with its proper kind. */
+/* RAW: the method's name comes from the dialect's own table. */
+static int ask_health(struct run *run, const char *method)
+{
+	mortise_call_options opt = {
+		.size = sizeof(opt), .flags = MORTISE_RAW, .on_reply = on_health, .arg = run
+	};
+	int r;
+
+	run->asked_ms = mor_clock_ms();
+	r = mortise_call_start(run->plugin, method, (mortise_json){ 0 }, &opt, NULL, &run->err);
+	if (r == 0)
+		r = mor_session_run(&run->session, health_done, run);
+	return r < 0 ? r : run->status;
+}
+
+/* ---- start without a health method ---- */
+
+/* Ready, or where a start that failed ends up. */
+static bool started(void *arg)
+{
+	struct run *run = arg;
+	int state = mortise_plugin_state(run->plugin);
+
+	return state != MORTISE_STARTING && state != MORTISE_GREETING;
+}
+
+/* The library tells the end of a start as a state, not as an error; its last error is in the page. */
+static int just_start(struct run *run)
+{
+	int r = mortise_plugin_start(run->plugin, &run->err);
+
+	if (r == 0)
+		r = mor_session_run(&run->session, started, run);
+	if (r < 0 || mortise_plugin_state(run->plugin) == MORTISE_READY)
+		return r;
+	return mor_fail(&run->err, MORTISE_ECRASHED, "%s: did not start", mortise_plugin_name(run->plugin));
+}
+
+static int start(struct run *run)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *table = dialect_table(mortise_plugin_dialect(run->plugin));
+	const char *method = ping_method(mor_doc_root(table));
+	int r = method ? ask_health(run, method) : just_start(run);
+
+	judge(&run->health, mor_json_get(mor_doc_root(table), "health"));
+
+	/* It greeted us: that its health method is missing or unhappy is part of the answer. */
+	if (r == MORTISE_EREMOTE && mortise_plugin_state(run->plugin) == MORTISE_READY) {
+		run->health.error = run->err.text;
+		return 0;
+	}
+	return r;
+}
+
+/* ---- the run ---- */
+
+/* The same members as the library's, and the answer itself. */
+static void write_health(struct mor_writer *w, const struct mor_info_health *health)
+{
+	mor_w_object(w);
+	mor_w_key(w, "healthy");
+	if (health->healthy < 0)
+		mor_w_null(w);
+	else
+		mor_w_bool(w, health->healthy);
+	mor_w_pair(w, "status", *health->status ? health->status : NULL);
+	mor_w_pair(w, "reason", health->error);
+	mor_w_pair_int(w, "since_ms_ago", 0);
+	mor_w_pair_int(w, "time_ms", health->time_ms);
+	if (health->result)
+		mor_w_pair_raw(w, "result", mor_slice_of(health->result));
+	mor_w_end(w);
+}
+
+/* The library's description, with the health that we have just asked for. */
+static void show_json(struct run *run, const struct mor_value *describe)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct mor_json_iter it = mor_json_iter(describe);
+
+	mor_w_object(&w);
+	while (mor_json_next(&it)) {
+		mor_w_key_slice(&w, it.name);
+		if (mor_slice_is(it.name, "health") && (run->health.result || run->health.error))
+			write_health(&w, &run->health);
+		else
+			mor_w_value(&w, it.value);
+	}
+	mor_w_end(&w);
+	mor_out_json(run->cli, mor_buf_view(&json));
+}
+
+static int show(struct run *run)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error err = { 0 };
+	char *json = NULL;
+	int r = mortise_plugin_describe(run->plugin, &json);
+
+	if (r < 0) {
+		mor_fail(&err, r, "describe: %s", mortise_status_text(r));
+		return mor_fail_error(run->cli, &err);
+	}
+	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, &err);
+	mortise_free(json);
+	if (r < 0)
+		return mor_fail_error(run->cli, &err);
+	if (run->cli->json)
+		show_json(run, mor_doc_root(doc));
+	else
+		mor_info_page(run->cli, mor_doc_root(doc), &run->health);
+	return 0;
+}
+
+/* NO_RESTART: a plugin that dies at its start is what we came to report. */
+static int prepare(struct run *run)
+{
+	mortise_plugin_options opt;
+	const char *const *argv = NULL;
+	int r = mor_session_target(run->cli, &run->typed, &argv, &run->err);
+
+	if (r == 0 && run->cli->words.count)
+		r = mor_fail(&run->err, MORTISE_EINVAL, "info takes one PLUGIN");
+	if (r == 0)
+		r = mor_session_open(&run->session, run->cli, &run->args->plugin, NULL, &run->err);
+	if (r == 0 && run->session.timeout_ms)
+		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of yours; say which: --timeout METHOD=DURATION");
+	if (r < 0)
+		return r;
+	mor_session_plugin_options(&run->session, run->typed, argv, &opt);
+	opt.flags |= MORTISE_NO_RESTART;
+	opt.on_event = on_event;
+	opt.arg = run;
+	return mortise_plugin_new(run->session.host, &opt, &run->plugin, &run->err);
+}
+
+/* A plugin that did not start is still worth its page; the error comes after it. */
+static int start_and_show(struct run *run)
+{
+	int r = run->args->no_start ? 0 : start(run), exit_code = 0;
+
+	if (mor_signals_count() == 0 && (r == 0 || !run->cli->json))
+		exit_code = show(run);
+	if (!run->args->no_start)
+		mor_session_stop_plugin(&run->session, run->plugin);
+	if (mor_signals_count())
+		return mor_fail_interrupted(run->cli, mor_signals_exit_code());
+	if (r < 0) {
+		mortise_json data = { run->data, run->data ? strlen(run->data) : 0 };
+
+		return mor_fail_cli(run->cli, &(struct mor_report){ .error = &run->err, .data = data });
+	}
+	return exit_code;
+}
+
+static int info_run(struct mor_cli *cli)
+{
+	struct run run = { .cli = cli, .args = cli->args, .health.healthy = -1 };
+	int exit_code, r = prepare(&run);
+
+	if (r == 0)
+		exit_code = start_and_show(&run);
+	else if (r == MORTISE_EINVAL)
+		exit_code = mor_fail_usage(cli, &run.err);
+	else
+		exit_code = mor_fail_error(cli, &run.err);
+	mortise_plugin_unref(run.plugin);
+	mor_session_close(&run.session);
+	mor_free(run.data);
+	mor_free(run.health.result);
+	return exit_code;
+}
+
+const struct mor_command mor_command_info = {
+	.name = "info",
+	.group = "Know a plugin:",
+	.summary = "what a plugin is, offers and needs, and how it is",
+	.usage = "info PLUGIN [OPTION…]\ninfo [OPTION…] -- COMMAND ARG…",
+	.words = "plugin",
+	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it politely.\n"
+		       "Configuration that the plugin applied otherwise than it was given is marked.",
+	.examples = "mortise info ./plugins/elf-text\nmortise info --no-start ./plugins/elf-text\n"
+		    "mortise info --dialect yams --config max_functions=10 --json plugin.py",
+	.options = groups,
+	.args_size = sizeof(struct info_args),
+	.common = FIELD(common),
+	.run = info_run,
+};

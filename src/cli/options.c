@@ -1,0 +1,278 @@
+/*
+ * The parser behind the tables. Options may stand anywhere among the words, as in most commands people use
+ * today; "--" ends them, and what follows is somebody else's command line, which we must not touch. Long
+ * options cannot be abbreviated: a script that relies on a short form breaks when we add an option.
+ */
+#include "cli/options.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+struct parser {
+	const struct mor_option_group *groups;
+	char **argv; /* the word that is looked at */
+	char *args;
+	struct mor_words *words;
+	mortise_error *err;
+};
+
+/* ---- did you mean ---- */
+
+#define WORD_MAX_LEN 40 /* so that the row of the table below fits the stack */
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Edit distance by the two-row method; longer words are never a typing error of something we know. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	size_t row[WORD_MAX_LEN + 1];
+
+	if (la > WORD_MAX_LEN || lb > WORD_MAX_LEN)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[lb];
+}
+
+void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate)
+{
+	size_t d = distance(nearest->word, candidate);
+
+	if (nearest->best && d >= nearest->distance)
+		return;
+	nearest->best = candidate;
+	nearest->distance = d;
+}
+
+/* One wrong letter in three: "cal" is call, but "frobnicate" is nothing of ours. */
+const char *mor_nearest_best(const struct mor_nearest *nearest)
+{
+	size_t allowed = (strlen(nearest->word) + 2) / 3;
+
+	return nearest->best && nearest->distance <= allowed ? nearest->best : NULL;
+}
+
+/* ---- storing ---- */
+
+/* Kept NULL-terminated at every step, for it is handed to the library as it is. */
+int mor_opt_list_add(struct mor_opt_list *list, const char *item)
+{
+	const char **grown = mor_realloc(list->item, (list->count + 2) * sizeof(*grown));
+
+	if (!grown)
+		return MORTISE_ENOMEM;
+	grown[list->count++] = item;
+	grown[list->count] = NULL;
+	list->item = grown;
+	return 0;
+}
+
+/* 0 means "not given" in a plain number's field, so only those with a flag of their own may be 0. */
+static int store_number(struct parser *p, const struct mor_option *option, const char *value, void *where)
+{
+	uint32_t number = 0;
+
+	if (!mor_parse_u32(mor_slice_of(value), &number))
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a whole number, not \"%s\"", option->name, value);
+	if (option->kind == MOR_OPT_COUNT) {
+		*(struct mor_opt_count *)where = (struct mor_opt_count){ number, true };
+		return 0;
+	}
+	if (number == 0)
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s must be at least 1", option->name);
+	*(uint32_t *)where = number;
+	return 0;
+}
+
+/* The table's offset is relative to its group's struct, and `base` is where that lies in the command's. */
+static int store(struct parser *p, const struct mor_option *option, size_t base, const char *value)
+{
+	void *where = p->args + base + option->offset;
+
+	if (option->one_of && !mor_text_in(mor_slice_of(value), option->one_of))
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes one of %s, not \"%s\"", option->name, option->one_of,
+				value);
+	switch (option->kind) {
+	case MOR_OPT_FLAG:
+		*(bool *)where = true;
+		return 0;
+	case MOR_OPT_TEXT:
+		*(const char **)where = value;
+		return 0;
+	case MOR_OPT_LIST:
+		if (mor_opt_list_add(where, value))
+			return mor_fail(p->err, MORTISE_ENOMEM, "out of memory");
+		return 0;
+	case MOR_OPT_UINT:
+	case MOR_OPT_COUNT:
+		return store_number(p, option, value, where);
+	case MOR_OPT_BYTES:
+		if (!mor_parse_bytes(mor_slice_of(value), where))
+			return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a size such as 64KiB or 10MiB, not \"%s\"",
+					option->name, value);
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* By letter where one is given, else by name. */
+static const struct mor_option *find(struct parser *p, struct mor_slice name, char letter, size_t *ret_base)
+{
+	for (const struct mor_option_group *g = p->groups; g->title; g++) {
+		for (const struct mor_option *o = g->options; o->name; o++) {
+			if (letter ? o->letter != letter : !mor_slice_is(name, o->name))
+				continue;
+			*ret_base = g->offset;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+/* The name may be followed by "=value", so it is copied before it is compared and shown. */
+static int unknown_long(struct parser *p, struct mor_slice name)
+{
+	char word[64];
+	struct mor_nearest nearest = { .word = word };
+
+	snprintf(word, sizeof(word), "%.*s", (int)(name.len < 60 ? name.len : 60), name.ptr);
+	for (const struct mor_option_group *g = p->groups; g->title; g++)
+		for (const struct mor_option *o = g->options; o->name; o++)
+			mor_nearest_offer(&nearest, o->name);
+	if (mor_nearest_best(&nearest))
+		return mor_fail(p->err, MORTISE_EINVAL, "unknown option --%s; did you mean --%s?", word,
+				mor_nearest_best(&nearest));
+	return mor_fail(p->err, MORTISE_EINVAL, "unknown option --%s", word);
+}
+
+/* The argument of the option at hand: what is attached to it, else the next word. */
+static int take_value(struct parser *p, const struct mor_option *option, const char *attached, const char **ret)
+{
+	if (attached) {
+		*ret = attached;
+		return 0;
+	}
+	if (!p->argv[1])
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s needs %s", option->name, option->arg);
+	*ret = *++p->argv;
+	return 0;
+}
+
+static int parse_long(struct parser *p)
+{
+	const char *word = *p->argv + 2, *equals = strchr(word, '=');
+	struct mor_slice name = { word, equals ? (size_t)(equals - word) : strlen(word) };
+	const struct mor_option *option;
+	const char *value = NULL;
+	size_t base = 0;
+	int r;
+
+	option = find(p, name, 0, &base);
+	if (!option)
+		return unknown_long(p, name);
+	if (!option->arg && equals)
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes no argument", option->name);
+	if (option->arg) {
+		r = take_value(p, option, equals ? equals + 1 : NULL, &value);
+		if (r < 0)
+			return r;
+	}
+	return store(p, option, base, value);
+}
+
+/* "-vj4" is -v -j 4. */
+static int parse_short(struct parser *p)
+{
+	for (const char *at = *p->argv + 1; *at; at++) {
+		const struct mor_option *option;
+		const char *value = NULL;
+		size_t base = 0;
+		int r;
+
+		option = find(p, (struct mor_slice){ 0 }, *at, &base);
+		if (!option)
+			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c", *at);
+		if (!option->arg) {
+			r = store(p, option, base, NULL);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		r = take_value(p, option, at[1] ? at + 1 : NULL, &value);
+		return r < 0 ? r : store(p, option, base, value);
+	}
+	return 0;
+}
+
+/* "-" alone is a word: it stands for stdin. */
+static int parse_word(struct parser *p)
+{
+	const char *word = *p->argv;
+
+	if (word[0] == '-' && word[1] == '-')
+		return parse_long(p);
+	if (word[0] == '-' && word[1])
+		return parse_short(p);
+	p->words->item[p->words->count++] = word;
+	return 0;
+}
+
+/* The words are collected in an array as long as argv: no growing, and one place to free. */
+int mor_options_parse(const struct mor_option_group *groups, char **argv, void *args, struct mor_words *words,
+		      mortise_error *err)
+{
+	struct parser p = { groups, argv, args, words, err };
+	size_t count = 0;
+	int r;
+
+	while (argv[count])
+		count++;
+	words->item = mor_zalloc((count + 1) * sizeof(*words->item));
+	if (!words->item)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (; *p.argv; p.argv++) {
+		if (strcmp(*p.argv, "--") == 0) {
+			words->tail = (const char **)p.argv + 1;
+			return 0;
+		}
+		r = parse_word(&p);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Lists are all that parsing allocates in the command's struct; the tables know where they are. */
+void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words)
+{
+	for (const struct mor_option_group *g = groups; g->title; g++)
+		for (const struct mor_option *o = g->options; o->name; o++)
+			if (o->kind == MOR_OPT_LIST)
+				mor_free(((struct mor_opt_list *)((char *)args + g->offset + o->offset))->item);
+	mor_free(words->item);
+	*words = (struct mor_words){ 0 };
+}

@@ -1,0 +1,71 @@
+/*
+ * Command-line options as tables. The same rows make the parser, the help, the shell completion and the
+ * test that compares the help with the man page.
+ */
+#ifndef MOR_CLI_OPTIONS_H
+#define MOR_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mortise/mortise.h>
+
+enum mor_opt_kind {
+	MOR_OPT_FLAG,     /* bool; takes no argument                      */
+	MOR_OPT_TEXT,     /* const char *; the last one wins              */
+	MOR_OPT_LIST,     /* struct mor_opt_list; may be given repeatedly */
+	MOR_OPT_UINT,     /* uint32_t, at least 1                         */
+	MOR_OPT_COUNT,    /* struct mor_opt_count: 0 is a choice too      */
+	MOR_OPT_BYTES     /* uint64_t: "64KiB"                            */
+};
+
+struct mor_opt_list {
+	const char **item; /* NULL-terminated; NULL when the option was not given */
+	size_t count;
+};
+
+struct mor_opt_count {
+	uint32_t value;
+	bool given;
+};
+
+struct mor_option {
+	const char *name; /* long spelling without its dashes; NULL ends the table                    */
+	char letter;      /* short spelling or 0                                                      */
+	const char *arg;  /* what help calls the argument, and what completion goes by: FILE, PLUGIN,
+			     DIALECT, ...; NULL for flags                                            */
+	const char *help;
+	enum mor_opt_kind kind;
+	size_t offset;      /* in the struct that the group fills */
+	const char *one_of; /* "a|b": nothing else is taken; NULL: anything */
+};
+
+struct mor_option_group {
+	const char *title; /* NULL ends the list of groups */
+	const struct mor_option *options;
+	size_t offset; /* of the group's struct in the command's */
+};
+
+struct mor_words {
+	const char **item; /* what is no option, in order; NULL-terminated */
+	size_t count;
+	const char **tail; /* what follows "--"; NULL when there was no "--" */
+};
+
+/* Fills `args` (zeroed by the caller) and the words; the strings stay argv's. MORTISE_EINVAL with a text
+ * that names the offender. Whatever happens, mor_options_free() gives everything back. */
+int mor_options_parse(const struct mor_option_group *groups, char **argv, void *args, struct mor_words *words,
+		      mortise_error *err);
+void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words);
+
+int mor_opt_list_add(struct mor_opt_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
+
+/* "Did you mean": offer candidates one by one, then ask for the best that is near enough, or NULL. */
+struct mor_nearest {
+	const char *word, *best;
+	size_t distance;
+};
+void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate);
+const char *mor_nearest_best(const struct mor_nearest *nearest);
+
+#endif

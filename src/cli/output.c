@@ -1,0 +1,183 @@
+/*
+ * Two streams with two rules. stdout carries results only, so that it can be piped; why a write failed is
+ * kept, because the exit code depends on it. stderr carries one line per thing a person should know.
+ */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+static const char *const styles[] = {
+	[MOR_STYLE_TITLE] = "\033[1m", [MOR_STYLE_LABEL] = "\033[36m", [MOR_STYLE_GOOD] = "\033[32m",
+	[MOR_STYLE_BAD] = "\033[31m",  [MOR_STYLE_WARN] = "\033[33m",  [MOR_STYLE_DIM] = "\033[2m",
+};
+
+/* https://no-color.org: set and not empty means no colour. */
+void mor_out_init(struct mor_cli *cli)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+
+	cli->out = stdout;
+	cli->out_terminal = isatty(STDOUT_FILENO);
+	cli->err_terminal = isatty(STDERR_FILENO);
+	cli->out_color = color && cli->out_terminal;
+	cli->err_color = color && cli->err_terminal;
+}
+
+const char *mor_style(const struct mor_cli *cli, enum mor_style style)
+{
+	return cli->out_color ? styles[style] : "";
+}
+
+const char *mor_style_end(const struct mor_cli *cli)
+{
+	return cli->out_color ? "\033[0m" : "";
+}
+
+const char *mor_style_err(const struct mor_cli *cli, enum mor_style style)
+{
+	return cli->err_color ? styles[style] : "";
+}
+
+const char *mor_style_err_end(const struct mor_cli *cli)
+{
+	return cli->err_color ? "\033[0m" : "";
+}
+
+/* ---- stdout ---- */
+
+/* On a terminal the progress line would run into what we print. */
+static void make_room(struct mor_cli *cli)
+{
+	mor_progress_clear(&cli->progress);
+}
+
+/* stdio keeps that a write failed, but not why. */
+static void remember_failure(struct mor_cli *cli)
+{
+	if (!cli->out_errno && ferror(cli->out))
+		cli->out_errno = errno ? errno : EIO;
+}
+
+void mor_out_flush(struct mor_cli *cli)
+{
+	errno = 0;
+	fflush(cli->out);
+	remember_failure(cli);
+}
+
+void mor_out(struct mor_cli *cli, struct mor_slice bytes)
+{
+	make_room(cli);
+	errno = 0;
+	if (bytes.len)
+		fwrite(bytes.ptr, 1, bytes.len, cli->out);
+	remember_failure(cli);
+}
+
+void mor_out_text(struct mor_cli *cli, const char *text)
+{
+	mor_out(cli, mor_slice_of(text));
+}
+
+void mor_outf(struct mor_cli *cli, const char *format, ...)
+{
+	va_list args;
+
+	make_room(cli);
+	errno = 0;
+	va_start(args, format);
+	vfprintf(cli->out, format, args);
+	va_end(args);
+	remember_failure(cli);
+}
+
+/* Written anew whatever blanks the plugin put there. What does not parse (deeper than our bound) goes out
+ * as it came. */
+static void out_json(struct mor_cli *cli, struct mor_slice json, bool pretty)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	if (mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 ||
+	    mor_json_write(mor_doc_root(doc), pretty, &text) < 0) {
+		mor_buf_reset(&text, SIZE_MAX);
+		mor_json_one_line(json, &text);
+	}
+	mor_buf_byte(&text, '\n');
+	mor_out(cli, mor_buf_view(&text));
+	mor_out_flush(cli);
+}
+
+void mor_out_json(struct mor_cli *cli, struct mor_slice json)
+{
+	out_json(cli, json, cli->out_terminal);
+}
+
+void mor_out_json_line(struct mor_cli *cli, struct mor_slice json)
+{
+	out_json(cli, json, false);
+}
+
+bool mor_out_broken(const struct mor_cli *cli)
+{
+	return cli->out_errno != 0;
+}
+
+/* A result that did not reach its reader is a failure, even if everything before went well. */
+int mor_out_finish(struct mor_cli *cli, int exit_code)
+{
+	mor_out_flush(cli);
+	if (!cli->out_errno)
+		return exit_code;
+	/* SIGPIPE is ignored so that plugins can still be stopped politely; the shell expects its code. */
+	if (cli->out_errno == EPIPE)
+		return 128 + SIGPIPE;
+	mor_note(cli, "system: writing the output: %s", strerror(cli->out_errno));
+	return exit_code ? exit_code : 1;
+}
+
+/* ---- stderr ---- */
+
+void mor_note_slice(struct mor_cli *cli, struct mor_slice line)
+{
+	make_room(cli);
+	mor_out_flush(cli); /* keep the order of what a person sees */
+	fwrite(line.ptr, 1, line.len, stderr);
+	fputc('\n', stderr);
+	fflush(stderr);
+}
+
+void mor_note(struct mor_cli *cli, const char *format, ...)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+	va_list args;
+
+	va_start(args, format);
+	mor_buf_vprintf(&line, format, args);
+	va_end(args);
+	if (!mor_buf_failed(&line))
+		mor_note_slice(cli, mor_buf_view(&line));
+}
+
+/* ---- what plugins say ---- */
+
+const char *mor_printable_value(const struct mor_value *value, char *out, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_slice text = mor_json_string(value);
+
+	if (!text.ptr && mor_json_write(value, false, &json) == 0)
+		text = mor_buf_view(&json);
+	return mor_printable(text, out, size);
+}

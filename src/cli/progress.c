@@ -1,0 +1,39 @@
+/*
+ * The line is redrawn in place and taken off before anything else is printed: on a terminal, stdout and
+ * stderr end up on the same screen.
+ */
+#include "cli/progress.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+
+#define REDRAW_MS 100
+
+void mor_progress_start(struct mor_progress *progress, bool on, size_t total)
+{
+	*progress = (struct mor_progress){ .on = on, .total = total, .begun_ms = mor_clock_ms() };
+}
+
+void mor_progress_draw(struct mor_progress *progress)
+{
+	int64_t now = mor_clock_ms(), spent = now - progress->begun_ms;
+
+	if (!progress->on || (progress->shown && now - progress->drawn_ms < REDRAW_MS))
+		return;
+	fprintf(stderr, "\r\033[K[%zu/%zu] %zu failed", progress->done, progress->total, progress->failed);
+	if (spent > 0 && progress->done)
+		fprintf(stderr, "  %.1f files/s", 1000.0 * (double)progress->done / (double)spent);
+	fflush(stderr);
+	progress->shown = true;
+	progress->drawn_ms = now;
+}
+
+void mor_progress_clear(struct mor_progress *progress)
+{
+	if (!progress->shown)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress->shown = false;
+}

@@ -1,0 +1,22 @@
+/* One line on the terminal that says how far a long piece of work has come. Nothing elsewhere. */
+#ifndef MOR_CLI_PROGRESS_H
+#define MOR_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mor_progress {
+	bool on;    /* stderr is a terminal */
+	bool shown; /* the line is on the screen right now */
+	size_t done, failed, total;
+	int64_t begun_ms, drawn_ms;
+};
+
+void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
+/* Draws it anew, at most ten times a second. */
+void mor_progress_draw(struct mor_progress *progress);
+/* Takes it off the screen, so that a line can be printed in its place. */
+void mor_progress_clear(struct mor_progress *progress);
+
+#endif

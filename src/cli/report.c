@@ -1,0 +1,156 @@
+/* Errors for people and for machines. The plugin's `data` reaches both. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output.h"
+
+#define METHOD_NOT_FOUND (-32601)
+
+static void append_value(struct mor_buf *out, const struct mor_value *value)
+{
+	char shown[400];
+
+	mor_buf_text(out, mor_printable_value(value, shown, sizeof(shown)));
+}
+
+/* "; reason: X", unless the text says it already. */
+static void append_member(struct mor_buf *out, const char *text, const struct mor_value *data, const char *name)
+{
+	const struct mor_value *value = mor_json_get(data, name);
+	const char *content = mor_json_text(value, NULL);
+	enum mor_json_type type = mor_json_type(value);
+
+	if (type == MOR_JSON_MISSING || type == MOR_JSON_NULL || (content && strstr(text, content)))
+		return;
+	mor_buf_printf(out, "; %s: ", name);
+	append_value(out, value);
+}
+
+/* What a person can do about a missing dependency. */
+static void append_remedy(struct mor_buf *out, const struct mor_value *data)
+{
+	const char *variable = mor_json_text(mor_json_get(data, "env_var"), NULL);
+	const char *key = mor_json_text(mor_json_get(data, "config_key"), NULL);
+	char shown[128];
+
+	if (variable)
+		mor_buf_printf(out, "; if it needs %s, pass it with --env %s",
+			       mor_printable(mor_slice_of(variable), shown, sizeof(shown)), shown);
+	if (key)
+		mor_buf_printf(out, "%s --config %s=VALUE", variable ? ", or" : "; set it with",
+			       mor_printable(mor_slice_of(key), shown, sizeof(shown)));
+}
+
+static void append_data(struct mor_buf *out, const struct mor_report *report)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice json = { report->data.text, report->data.len };
+	const char *text = report->error->text;
+
+	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return;
+	if (mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT) {
+		mor_buf_text(out, "; data: ");
+		append_value(out, mor_doc_root(doc));
+		return;
+	}
+	append_member(out, text, mor_doc_root(doc), "reason");
+	append_member(out, text, mor_doc_root(doc), "details");
+	append_remedy(out, mor_doc_root(doc));
+}
+
+/* The library's text says for which plugin, what and why; what is added here are things only the command
+ * knows: how to pass a variable, and where to look for the right method. */
+int mor_report_text(const struct mor_report *report, struct mor_buf *out)
+{
+	const mortise_error *error = report->error;
+
+	if (report->subject)
+		mor_buf_printf(out, "%s: ", report->subject);
+	mor_buf_text(out, *error->text ? error->text : mortise_status_text(error->code));
+	if (report->data.text)
+		append_data(out, report);
+	if (error->code == MORTISE_EREMOTE && error->rpc_code == METHOD_NOT_FOUND && report->plugin)
+		mor_buf_printf(out, "; 'mortise info %s' shows what it offers", report->plugin);
+	return out->status;
+}
+
+/* Scripts go by the first word, so colour wraps that word and nothing is put before it. */
+void mor_report_line(struct mor_cli *cli, const struct mor_report *report)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	const char *kind = mortise_status_kind(report->error->code);
+
+	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(cli, MOR_STYLE_BAD), kind, mor_style_err_end(cli));
+	if (mor_report_text(report, &text) == 0)
+		mor_note_slice(cli, mor_buf_view(&text));
+	else
+		mor_note(cli, "%s: %s", kind, report->error->text);
+}
+
+/* A signal has a code of its own, all else is the table's. */
+static int exit_code_of(const struct mor_report *report)
+{
+	return report->exit_code ? report->exit_code : mortise_status_exit_code(report->error->code);
+}
+
+/* `data` goes out whole: a machine may need what the line left out. */
+void mor_report_members(struct mor_writer *w, const struct mor_report *report)
+{
+	const mortise_error *error = report->error;
+
+	mor_w_pair(w, "kind", mortise_status_kind(error->code));
+	mor_w_pair(w, "code", mortise_status_name(error->code));
+	mor_w_pair(w, "message", error->text);
+	mor_w_key(w, "data");
+	if (report->data.text)
+		mor_w_raw(w, (struct mor_slice){ report->data.text, report->data.len });
+	else
+		mor_w_null(w);
+	mor_w_pair_int(w, "rpc_code", error->rpc_code);
+	mor_w_pair_int(w, "exit_code", exit_code_of(report));
+}
+
+int mor_fail_cli(struct mor_cli *cli, const struct mor_report *report)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	mor_report_line(cli, report);
+	if (cli->json) {
+		mor_w_object(&w);
+		mor_w_pair_bool(&w, "ok", false);
+		mor_report_members(&w, report);
+		mor_w_end(&w);
+		mor_out_json(cli, mor_buf_view(&json));
+	}
+	return exit_code_of(report);
+}
+
+int mor_fail_error(struct mor_cli *cli, const mortise_error *error)
+{
+	return mor_fail_cli(cli, &(struct mor_report){ .error = error });
+}
+
+int mor_fail_interrupted(struct mor_cli *cli, int exit_code)
+{
+	mortise_error err = { 0 };
+
+	mor_fail(&err, MORTISE_ECANCELED, "interrupted by signal %d", exit_code - 128);
+	return mor_fail_cli(cli, &(struct mor_report){ .error = &err, .exit_code = exit_code });
+}
+
+int mor_fail_usage(struct mor_cli *cli, const mortise_error *error)
+{
+	mortise_error full = *error;
+	size_t len = strlen(error->text);
+	const char *join = len && error->text[len - 1] == '?' ? " See" : "; see";
+
+	if (cli->command)
+		mor_fail(&full, error->code, "%s%s 'mortise %s --help'", error->text, join, cli->command->name);
+	else
+		mor_fail(&full, error->code, "%s%s 'mortise --help'", error->text, join);
+	return mor_fail_error(cli, &full);
+}

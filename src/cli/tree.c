@@ -1,0 +1,148 @@
+/* A JSON object that grows member by member, kept as texts: nobody asks it questions, it is only written. */
+#include "cli/args.h"
+
+#include "base/alloc.h"
+
+static void tree_free(struct mor_tree *tree)
+{
+	mor_tree_fini(tree);
+	mor_free(tree);
+}
+
+static void drop_value(struct mor_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		tree_free(tree->kids[i]);
+	mor_free(tree->kids);
+	mor_free(tree->json);
+	tree->kids = NULL;
+	tree->json = NULL;
+	tree->count = 0;
+}
+
+void mor_tree_fini(struct mor_tree *tree)
+{
+	drop_value(tree);
+	mor_free(tree->name);
+	tree->name = NULL;
+}
+
+bool mor_tree_empty(const struct mor_tree *tree)
+{
+	return tree->count == 0 && !tree->json;
+}
+
+/* On failure the tree is as it was; the array may have grown, which nobody sees. */
+static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
+{
+	struct mor_tree **grown = mor_realloc(tree->kids, (tree->count + 1) * sizeof(*grown));
+	struct mor_tree *kid;
+
+	if (!grown)
+		return NULL;
+	tree->kids = grown;
+	kid = mor_zalloc(sizeof(*kid));
+	if (!kid)
+		return NULL;
+	kid->name = mor_strndup(name.ptr, name.len);
+	if (!kid->name) {
+		mor_free(kid);
+		return NULL;
+	}
+	tree->kids[tree->count++] = kid;
+	return kid;
+}
+
+/* The member of that name, made where it is missing. What was a scalar becomes an object. */
+static struct mor_tree *member(struct mor_tree *tree, struct mor_slice name)
+{
+	if (tree->json)
+		drop_value(tree);
+	for (size_t i = 0; i < tree->count; i++)
+		if (mor_slice_is(name, tree->kids[i]->name))
+			return tree->kids[i];
+	return add_kid(tree, name);
+}
+
+/* An object is taken apart, so that a later key can go into it; an empty one has nothing to go by and is kept
+ * as a value. */
+static int set_leaf(struct mor_tree *tree, const struct mor_value *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	char *text;
+
+	if (mor_json_type(value) == MOR_JSON_OBJECT && mor_json_size(value) > 0)
+		return mor_tree_merge(tree, value);
+	mor_json_write(value, false, &json);
+	text = mor_buf_detach(&json);
+	if (!text)
+		return MORTISE_ENOMEM;
+	drop_value(tree);
+	tree->json = text;
+	return 0;
+}
+
+int mor_tree_merge(struct mor_tree *tree, const struct mor_value *object)
+{
+	struct mor_json_iter it = mor_json_iter(object);
+
+	while (mor_json_next(&it)) {
+		struct mor_tree *kid = member(tree, it.name);
+		int r = kid ? set_leaf(kid, it.value) : MORTISE_ENOMEM;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Takes the next part of a dotted path off its front, backslashes resolved. */
+static int next_part(struct mor_slice *path, struct mor_buf *part)
+{
+	size_t i = 0;
+
+	for (; i < path->len && path->ptr[i] != '.'; i++) {
+		if (path->ptr[i] == '\\' && i + 1 < path->len)
+			i++;
+		mor_buf_byte(part, path->ptr[i]);
+	}
+	i += i < path->len;
+	path->ptr += i;
+	path->len -= i;
+	return part->status;
+}
+
+/* "a.b" walks down, making objects on its way; what stood there before gives way. */
+int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice json)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = mor_doc_parse(json, 0, 0, &doc, NULL);
+
+	while (r == 0 && path.len) {
+		MOR_CLEAN(mor_buf) struct mor_buf part = MOR_BUF_INIT;
+
+		r = next_part(&path, &part);
+		if (r < 0)
+			return r;
+		tree = member(tree, part.len ? mor_buf_view(&part) : MOR_SLICE(""));
+		if (!tree)
+			return MORTISE_ENOMEM;
+	}
+	return r < 0 ? r : set_leaf(tree, mor_doc_root(doc));
+}
+
+/* By hand: mor_writer bounds its depth, and dotted keys may go deeper. */
+int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out)
+{
+	if (tree->json)
+		return mor_buf_text(out, tree->json);
+	mor_buf_byte(out, '{');
+	for (size_t i = 0; i < tree->count; i++) {
+		if (i)
+			mor_buf_byte(out, ',');
+		mor_buf_json_string(out, mor_slice_of(tree->kids[i]->name));
+		mor_buf_byte(out, ':');
+		mor_tree_write(tree->kids[i], out);
+	}
+	return mor_buf_byte(out, '}');
+}

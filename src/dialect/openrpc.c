@@ -1,0 +1,213 @@
+/* An OpenRPC document (spec.open-rpc.org) from the table: for editors, generators and other people's tools. */
+#include <string.h>
+
+#include "dialect/internal.h"
+
+static void schema(struct mor_writer *w, const struct mor_field *f);
+
+static void write_alternative(struct mor_slice one, void *arg)
+{
+	mor_w_slice(arg, one);
+}
+
+/* JSON Schema has one name or a list of names; "anything" is no constraint at all. */
+static void type(struct mor_writer *w, unsigned mask)
+{
+	bool many = mask & (mask - 1);
+
+	if (mask == MOR_T_ANY)
+		return;
+	mor_w_key(w, "type");
+	if (many)
+		mor_w_array(w);
+	for (const struct mor_bit_name *n = mor_type_names; n->name; n++)
+		if (mask & n->bit)
+			mor_w_string(w, n->name);
+	if (many)
+		mor_w_end(w);
+}
+
+/* What is required only beside a certain sibling is told in words: `required` has no conditions. */
+static bool is_required(const struct mor_field *f)
+{
+	return (f->flags & MOR_F_REQUIRED) && !f->when;
+}
+
+static bool is_member(const struct mor_field *f)
+{
+	return strcmp(f->name, "*") != 0 && strcmp(f->name, "[]") != 0;
+}
+
+static void required(struct mor_writer *w, const struct mor_field *fields)
+{
+	bool any = false;
+
+	for (const struct mor_field *f = fields; f->name; f++)
+		any = any || (is_member(f) && is_required(f));
+	if (!any) /* draft 4 wants at least one name in the list */
+		return;
+	mor_w_key(w, "required");
+	mor_w_array(w);
+	for (const struct mor_field *f = fields; f->name; f++)
+		if (is_member(f) && is_required(f))
+			mor_w_string(w, f->name);
+	mor_w_end(w);
+}
+
+static void properties(struct mor_writer *w, const struct mor_field *fields)
+{
+	mor_w_key(w, "properties");
+	mor_w_object(w);
+	for (const struct mor_field *f = fields; f->name; f++) {
+		if (!is_member(f))
+			continue;
+		mor_w_key(w, f->name);
+		schema(w, f);
+	}
+	mor_w_end(w);
+	required(w, fields);
+}
+
+static void items(struct mor_writer *w, const struct mor_field *fields)
+{
+	const struct mor_field object = { .name = "[]", .type = MOR_T_OBJECT, .fields = fields };
+
+	mor_w_key(w, "items");
+	schema(w, strcmp(fields->name, "[]") == 0 ? fields : &object);
+}
+
+static void describe(struct mor_writer *w, const struct mor_field *f)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+
+	if (!f->doc && !f->also && !f->when)
+		return;
+	mor_buf_printf(&text, "%s%s%s%s%s%s", f->doc ? f->doc : "", f->when ? " (required with " : "",
+		       f->when ? f->when : "", f->when ? ")" : "", f->also ? "; also spelled " : "", f->also ? f->also : "");
+	if (mor_buf_failed(&text) && !w->out->status)
+		w->out->status = text.status; /* a description cut short would go unnoticed */
+	mor_w_key(w, "description");
+	mor_w_slice(w, mor_buf_view(&text));
+	mor_buf_fini(&text);
+}
+
+static void schema(struct mor_writer *w, const struct mor_field *f)
+{
+	mor_w_object(w);
+	type(w, f->type);
+	describe(w, f);
+	if (f->def)
+		mor_w_pair_raw(w, "default", mor_slice_of(f->def));
+	if (f->one_of) {
+		mor_w_key(w, "enum");
+		mor_w_array(w);
+		mor_alternatives(f->one_of, write_alternative, w);
+		mor_w_end(w);
+	}
+	if (f->min < f->max) {
+		mor_w_key(w, "minimum");
+		mor_w_double(w, f->min);
+		mor_w_key(w, "maximum");
+		mor_w_double(w, f->max);
+	}
+	if (f->fields && (f->type & MOR_T_OBJECT))
+		properties(w, f->fields);
+	if (f->fields && (f->type & MOR_T_ARRAY))
+		items(w, f->fields);
+	mor_w_end(w);
+}
+
+static void params(struct mor_writer *w, const struct mor_field *fields)
+{
+	mor_w_key(w, "params");
+	mor_w_array(w);
+	for (const struct mor_field *f = fields; f && f->name; f++) {
+		if (!is_member(f))
+			continue;
+		mor_w_object(w);
+		mor_w_pair(w, "name", f->name);
+		if (f->doc)
+			mor_w_pair(w, "description", f->doc);
+		mor_w_pair_bool(w, "required", is_required(f));
+		mor_w_key(w, "schema");
+		schema(w, f);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+/* Without fields: anything, or nothing for what is never answered. */
+static void result(struct mor_writer *w, const struct mor_method *m)
+{
+	const struct mor_field whole = { .name = "result",
+					 .type = m->result ? MOR_T_OBJECT : m->settle == MOR_BY_WRITE ? MOR_T_NULL : MOR_T_ANY,
+					 .fields = m->result };
+
+	mor_w_key(w, "result");
+	mor_w_object(w);
+	mor_w_pair(w, "name", "result");
+	mor_w_key(w, "schema");
+	schema(w, &whole);
+	mor_w_end(w);
+}
+
+static void errors(struct mor_writer *w, const struct mor_code *codes)
+{
+	mor_w_key(w, "errors");
+	mor_w_array(w);
+	for (const struct mor_code *c = codes; c && c->name; c++) {
+		mor_w_object(w);
+		mor_w_pair_int(w, "code", c->code);
+		mor_w_pair(w, "message", c->name);
+		mor_w_pair(w, "data", c->doc);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+static void method(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "name", m->name);
+	if (m->doc)
+		mor_w_pair(w, "description", m->doc);
+	if (m->from == MOR_FROM_PLUGIN)
+		mor_w_pair(w, "x-called-by", "plugin");
+	mor_w_pair_int(w, "x-timeout-ms", m->timeout_ms);
+	if (m->needs)
+		mor_w_pair(w, "x-needs-interface", m->needs);
+	mor_w_pair(w, "paramStructure", "by-name");
+	params(w, m->params);
+	result(w, m);
+	errors(w, d->codes);
+	mor_w_end(w);
+}
+
+int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
+{
+	struct mor_writer w = { .out = out };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, "openrpc", "1.2.6");
+	mor_w_key(&w, "info");
+	mor_w_object(&w);
+	mor_w_pair(&w, "title", dialect->title);
+	mor_w_pair(&w, "description", dialect->doc);
+	mor_w_pair(&w, "version", MORTISE_VERSION);
+	mor_w_end(&w);
+	if (dialect->spec_url) {
+		mor_w_key(&w, "externalDocs");
+		mor_w_object(&w);
+		mor_w_pair(&w, "url", dialect->spec_url);
+		mor_w_end(&w);
+	}
+	mor_w_key(&w, "methods");
+	mor_w_array(&w);
+	/* "*" is no method: a document names what it can. */
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (strcmp(m->name, "*") != 0)
+			method(&w, dialect, m);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	return out->status;
+}

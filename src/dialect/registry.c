@@ -1,0 +1,202 @@
+/* Which dialects there are, and how to find a row in one. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "dialect/internal.h"
+
+static const struct mor_dialect *const dialects[] = {
+	&mor_dialect_plain,
+	&mor_dialect_yams,
+	NULL,
+};
+
+const struct mor_dialect *const *mor_dialects(void)
+{
+	return dialects;
+}
+
+const struct mor_dialect *mor_dialect_find(const char *name)
+{
+	for (size_t i = 0; name && dialects[i]; i++)
+		if (strcmp(dialects[i]->name, name) == 0)
+			return dialects[i];
+	return NULL;
+}
+
+/* Letters that differ when one is laid over the other, shifted by at most one place: enough to
+ * recognise a slip of the finger in names this short. */
+static unsigned slips(const char *a, const char *b)
+{
+	unsigned count = 0;
+
+	while (*a && *b) {
+		if (strncasecmp(a, b, 1) == 0) {
+			a++, b++;
+			continue;
+		}
+		count++;
+		if (strncasecmp(a + 1, b, 1) == 0) {
+			a++;
+		} else if (strncasecmp(a, b + 1, 1) == 0) {
+			b++;
+		} else {
+			a++, b++;
+		}
+	}
+	return count + (unsigned)strlen(a) + (unsigned)strlen(b);
+}
+
+/* Up to two slips are one word mistyped; more are another word. */
+static const struct mor_dialect *nearest(const char *name)
+{
+	const struct mor_dialect *best = NULL;
+	unsigned least = 3;
+
+	for (size_t i = 0; dialects[i]; i++) {
+		unsigned count = slips(name, dialects[i]->name);
+
+		if (count < least) {
+			least = count;
+			best = dialects[i];
+		}
+	}
+	return best;
+}
+
+int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortise_error *err)
+{
+	const struct mor_dialect *found = mor_dialect_find(name), *near;
+	char known[200] = "", quoted[64];
+	size_t used = 0;
+
+	if (found) {
+		*ret = found;
+		return 0;
+	}
+	for (size_t i = 0; dialects[i] && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", dialects[i]->name);
+	if (!name || !*name)
+		return mor_fail(err, MORTISE_EMANIFEST, "no dialect is named: this version speaks %s", known);
+	mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted));
+	near = nearest(name);
+	if (near)
+		return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": did you mean \"%s\"? (this version speaks %s)",
+				quoted, near->name, known);
+	return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": this version speaks %s", quoted, known);
+}
+
+/* ---- rows ---- */
+
+const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name)
+{
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (m->from == from && (mor_slice_is(name, m->name) || mor_text_in(name, m->also)))
+			return m;
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (m->from == from && strcmp(m->name, "*") == 0)
+			return m;
+	return NULL;
+}
+
+static bool is_action(const struct mor_method *m, struct mor_slice action)
+{
+	if (m->from != MOR_FROM_HOST)
+		return false;
+	return m->action ? mor_slice_is(action, m->action) : mor_slice_is(action, m->name) || mor_text_in(action, m->also);
+}
+
+const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action)
+{
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (is_action(m, action))
+			return m;
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (is_action(m, MOR_SLICE("*")))
+			return m;
+	return NULL;
+}
+
+const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_role role,
+					  const struct mor_method *after)
+{
+	for (const struct mor_method *m = after ? after + 1 : dialect->methods; m->name; m++)
+		if (m->role == role)
+			return m;
+	return NULL;
+}
+
+const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code)
+{
+	for (const struct mor_code *c = dialect->codes; c && c->name; c++)
+		if (c->code == code)
+			return c->name;
+	return NULL;
+}
+
+int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback)
+{
+	for (const struct mor_code *c = dialect->codes; c && c->name; c++)
+		if (c->status == status)
+			return c->code;
+	return fallback;
+}
+
+/* ---- interfaces ---- */
+
+struct mor_slice mor_interface_id(const struct mor_value *element)
+{
+	if (mor_json_type(element) == MOR_JSON_OBJECT)
+		element = mor_json_get(element, "id");
+	return mor_json_string(element);
+}
+
+/* The list as the plugin gave it; NULL where it gave none and the capabilities must speak for it. */
+static const struct mor_value *listed(const struct mor_dialect *dialect, const struct mor_value *identity)
+{
+	const struct mor_value *list = dialect->interfaces ? mor_json_at(identity, dialect->interfaces) : NULL;
+
+	return mor_json_type(list) == MOR_JSON_ARRAY ? list : NULL;
+}
+
+int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out)
+{
+	const struct mor_value *list = listed(dialect, identity);
+	struct mor_json_iter it = mor_json_iter(list);
+	struct mor_writer w = { .out = out };
+	int count = 0;
+
+	mor_w_array(&w);
+	while (list && mor_json_next(&it)) {
+		struct mor_slice id = mor_interface_id(it.value);
+
+		if (id.ptr) {
+			mor_w_slice(&w, id);
+			count++;
+		}
+	}
+	for (const struct mor_inferred *i = dialect->inferred; !list && i && i->at; i++) {
+		if (mor_json_at(identity, i->at)) {
+			mor_w_string(&w, i->interface);
+			count++;
+		}
+	}
+	mor_w_end(&w);
+	return out->status < 0 ? out->status : count;
+}
+
+bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity, const char *interface)
+{
+	const struct mor_value *list = listed(dialect, identity);
+	struct mor_json_iter it = mor_json_iter(list);
+
+	while (list && mor_json_next(&it))
+		if (mor_slice_is(mor_interface_id(it.value), interface))
+			return true;
+	for (const struct mor_inferred *i = dialect->inferred; !list && i && i->at; i++)
+		if (strcmp(i->interface, interface) == 0 && mor_json_at(identity, i->at))
+			return true;
+	return false;
+}

@@ -1,0 +1,300 @@
+/* The table as JSON, and the names of its constants. */
+#include <string.h>
+
+#include "dialect/internal.h"
+
+void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg)
+{
+	while (list && *list) {
+		size_t len = strcspn(list, "|");
+
+		each((struct mor_slice){ list, len }, arg);
+		list += len + (list[len] == '|');
+	}
+}
+
+const char *mor_role_name(enum mor_role role)
+{
+	static const char *const names[] = {
+		[MOR_ROLE_HELLO] = "hello", [MOR_ROLE_INIT] = "init",	  [MOR_ROLE_CALL] = "call",
+		[MOR_ROLE_INPUT] = "input", [MOR_ROLE_PING] = "ping",	  [MOR_ROLE_BYE] = "bye",
+		[MOR_ROLE_CANCEL] = "cancel", [MOR_ROLE_NOTE] = "note",	  [MOR_ROLE_LOG] = "log",
+		[MOR_ROLE_PIECE] = "piece", [MOR_ROLE_DONE] = "done",	  [MOR_ROLE_FAIL] = "fail",
+		[MOR_ROLE_SERVE] = "serve",
+	};
+
+	return names[role];
+}
+
+const char *mor_late_text(enum mor_late late)
+{
+	static const char *const names[] = {
+		[MOR_LATE_DROP] = "drop", [MOR_LATE_CANCEL] = "cancel", [MOR_LATE_KILL] = "kill", [MOR_LATE_FORGET] = "forget"
+	};
+
+	return names[late];
+}
+
+static const char *settle_name(enum mor_settle settle)
+{
+	static const char *const names[] = { [MOR_BY_REPLY] = "reply",
+					     [MOR_BY_NOTE] = "note",
+					     [MOR_BY_FIRST] = "first",
+					     [MOR_BY_WRITE] = "write" };
+
+	return names[settle];
+}
+
+static const char *clock_name(enum mor_clock clock)
+{
+	static const char *const names[] = {
+		[MOR_FROM_WRITE] = "write", [MOR_FROM_SIGN] = "sign", [MOR_FROM_PIECE] = "piece"
+	};
+
+	return names[clock];
+}
+
+static const struct mor_bit_name wire_names[] = {
+	{ MOR_WIRE_INT31_IDS, "int31_ids" },
+	{ MOR_WIRE_JSONRPC_OPTIONAL, "jsonrpc_optional" },
+	{ MOR_WIRE_ERROR_NULL_OK, "error_null_ok" },
+	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "null_id_fails_only_call" },
+	{ MOR_WIRE_NAN_OK, "nan_ok" },
+	{ MOR_WIRE_BATCH_IN, "batch_in" },
+	{ MOR_WIRE_ANY_REPLY_ID, "any_reply_id" },
+	{ MOR_WIRE_NOISE_IS_BREACH, "noise_is_breach" },
+	{ MOR_WIRE_EOF_ANSWERS_BYE, "eof_answers_bye" },
+	{ MOR_WIRE_PLUGIN_GREETS, "plugin_greets" },
+	{ MOR_WIRE_ANY_REF, "any_ref" },
+	{ 0, NULL },
+};
+static const struct mor_bit_name method_names[] = {
+	{ MOR_M_OPTIONAL, "optional" },
+	{ MOR_M_NOTE, "note" },
+	{ MOR_M_TOLERANT, "tolerant" },
+	{ MOR_M_WHY_FAILS, "why_fails" },
+	{ MOR_M_PARAMS, "params" },
+	{ 0, NULL },
+};
+static const struct mor_bit_name health_names[] = {
+	{ MOR_HEALTH_FIRST, "first" },
+	{ MOR_HEALTH_LATE, "late" },
+	{ MOR_HEALTH_IDLE, "idle" },
+	{ MOR_HEALTH_BUSY, "busy" },
+	{ MOR_HEALTH_KILL, "kill" },
+	{ 0, NULL },
+};
+const struct mor_bit_name mor_type_names[] = {
+	{ MOR_T_STRING, "string" },
+	{ MOR_T_INT, "integer" },
+	{ MOR_T_NUMBER, "number" },
+	{ MOR_T_BOOL, "boolean" },
+	{ MOR_T_OBJECT, "object" },
+	{ MOR_T_ARRAY, "array" },
+	{ MOR_T_NULL, "null" },
+	{ 0, NULL },
+};
+
+/* ---- writing ---- */
+
+/* Leaves out what the table leaves out. */
+static void text(struct mor_writer *w, const char *key, const char *value)
+{
+	if (value)
+		mor_w_pair(w, key, value);
+}
+
+static void write_alternative(struct mor_slice one, void *arg)
+{
+	mor_w_slice(arg, one);
+}
+
+static void alternatives(struct mor_writer *w, const char *key, const char *list)
+{
+	if (!list)
+		return;
+	mor_w_key(w, key);
+	mor_w_array(w);
+	mor_alternatives(list, write_alternative, w);
+	mor_w_end(w);
+}
+
+/* Masks as lists of names: numbers would tie readers to our headers. */
+static void bits(struct mor_writer *w, const char *key, const struct mor_bit_name *names, unsigned set)
+{
+	mor_w_key(w, key);
+	mor_w_array(w);
+	for (; names->name; names++)
+		if (set & names->bit)
+			mor_w_string(w, names->name);
+	mor_w_end(w);
+}
+
+static void field_list(struct mor_writer *w, const char *key, const struct mor_field *fields);
+
+static void field(struct mor_writer *w, const struct mor_field *f)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "name", f->name);
+	alternatives(w, "also", f->also);
+	bits(w, "type", mor_type_names, f->type);
+	mor_w_pair_bool(w, "required", f->flags & MOR_F_REQUIRED);
+	if (f->flags & MOR_F_STRICT_ONLY)
+		mor_w_pair_bool(w, "strict_only", true);
+	if (f->flags & MOR_F_ANY_OF)
+		mor_w_pair_bool(w, "any_of", true);
+	text(w, "when", f->when);
+	if (f->def)
+		mor_w_pair_raw(w, "default", mor_slice_of(f->def));
+	alternatives(w, "one_of", f->one_of);
+	if (f->min < f->max) {
+		mor_w_key(w, "min");
+		mor_w_double(w, f->min);
+		mor_w_key(w, "max");
+		mor_w_double(w, f->max);
+	}
+	text(w, "doc", f->doc);
+	field_list(w, "fields", f->fields);
+	mor_w_end(w);
+}
+
+static void field_list(struct mor_writer *w, const char *key, const struct mor_field *fields)
+{
+	if (!fields)
+		return;
+	mor_w_key(w, key);
+	mor_w_array(w);
+	for (; fields->name; fields++)
+		field(w, fields);
+	mor_w_end(w);
+}
+
+static void method(struct mor_writer *w, const struct mor_method *m)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "name", m->name);
+	alternatives(w, "also", m->also);
+	text(w, "action", m->action);
+	mor_w_pair(w, "from", m->from == MOR_FROM_HOST ? "host" : "plugin");
+	mor_w_pair(w, "role", mor_role_name(m->role));
+	mor_w_pair(w, "settled_by", settle_name(m->settle));
+	bits(w, "flags", method_names, m->flags);
+	mor_w_pair_int(w, "ack_ms", m->ack_ms);
+	mor_w_pair_int(w, "timeout_ms", m->timeout_ms);
+	mor_w_pair_int(w, "late_ms", m->late_ms);
+	mor_w_pair_int(w, "max_ms", m->max_ms);
+	mor_w_pair(w, "clock", clock_name(m->clock));
+	mor_w_pair(w, "late", mor_late_text(m->late));
+	field_list(w, "params", m->params);
+	field_list(w, "result", m->result);
+	text(w, "template", m->template);
+	text(w, "ref", m->ref);
+	text(w, "data", m->data);
+	text(w, "ok", m->ok);
+	text(w, "why", m->why);
+	text(w, "code", m->code);
+	text(w, "level", m->level);
+	text(w, "needs", m->needs);
+	text(w, "spec", m->spec);
+	text(w, "doc", m->doc);
+	mor_w_end(w);
+}
+
+static void clocks(struct mor_writer *w, const struct mor_dialect *d)
+{
+	mor_w_key(w, "stop");
+	mor_w_object(w);
+	mor_w_pair_int(w, "bye_ms", d->stop.bye_ms);
+	mor_w_pair_int(w, "term_ms", d->stop.term_ms);
+	mor_w_pair_int(w, "kill_ms", d->stop.kill_ms);
+	mor_w_end(w);
+	mor_w_key(w, "health");
+	mor_w_object(w);
+	bits(w, "flags", health_names, d->health.flags);
+	mor_w_pair_int(w, "every_ms", d->health.every_ms);
+	mor_w_pair_int(w, "misses", d->health.misses);
+	text(w, "at", d->health.at);
+	alternatives(w, "good", d->health.good);
+	alternatives(w, "fair", d->health.fair);
+	alternatives(w, "bad", d->health.bad);
+	mor_w_end(w);
+	mor_w_key(w, "restart");
+	mor_w_object(w);
+	mor_w_pair_int(w, "first_ms", d->restart.first_ms);
+	mor_w_pair_int(w, "cap_ms", d->restart.cap_ms);
+	mor_w_pair_int(w, "intensity", d->restart.intensity);
+	mor_w_pair_int(w, "period_ms", d->restart.period_ms);
+	mor_w_end(w);
+}
+
+static void codes(struct mor_writer *w, const struct mor_code *c)
+{
+	mor_w_key(w, "codes");
+	mor_w_array(w);
+	for (; c && c->name; c++) {
+		mor_w_object(w);
+		mor_w_pair_int(w, "code", c->code);
+		mor_w_pair(w, "name", c->name);
+		mor_w_pair(w, "doc", c->doc);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+static void quirks(struct mor_writer *w, const struct mor_quirk *q)
+{
+	mor_w_key(w, "quirks");
+	mor_w_array(w);
+	for (; q && q->name; q++) {
+		mor_w_object(w);
+		mor_w_pair(w, "name", q->name);
+		text(w, "default", q->def);
+		alternatives(w, "one_of", q->one_of);
+		text(w, "doc", q->doc);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+/* A limit of 0 is written as what it stands for, so that readers need not know our conventions. */
+static void head(struct mor_writer *w, const struct mor_dialect *d)
+{
+	static const char *const shapes[] = { "session", "one_call", "one_run" };
+
+	mor_w_pair(w, "name", d->name);
+	text(w, "title", d->title);
+	text(w, "spec_url", d->spec_url);
+	text(w, "doc", d->doc);
+	text(w, "manifest", d->manifest);
+	mor_w_pair(w, "shape", shapes[d->shape]);
+	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : "clean");
+	mor_w_pair(w, "confine", d->confine == MOR_GUARDED ? "guarded" : "confined");
+	mor_w_pair(w, "framing", mor_framing_name(d->framing));
+	bits(w, "wire", wire_names, d->wire);
+	mor_w_pair_int(w, "max_in_flight", d->max_in_flight);
+	mor_w_pair_int(w, "max_waiting", d->max_waiting ? d->max_waiting : 65536);
+	mor_w_pair_int(w, "frame_limit", (int64_t)d->frame_limit);
+	mor_w_pair_int(w, "send_limit", (int64_t)(d->send_limit ? d->send_limit : d->frame_limit));
+	mor_w_pair_int(w, "queue_limit", (int64_t)d->queue_limit);
+	text(w, "recoverable", d->recoverable);
+	text(w, "interfaces", d->interfaces);
+}
+
+int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out)
+{
+	struct mor_writer w = { .out = out };
+
+	mor_w_object(&w);
+	head(&w, dialect);
+	clocks(&w, dialect);
+	mor_w_key(&w, "methods");
+	mor_w_array(&w);
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		method(&w, m);
+	mor_w_end(&w);
+	codes(&w, dialect->codes);
+	quirks(&w, dialect->quirks);
+	text(&w, "example", dialect->example);
+	mor_w_end(&w);
+	return out->status;
+}

@@ -1,0 +1,238 @@
+/* yams: what its tables cannot say. The params of plugin.init, and what handshake and init answered. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "dialect/internal.h"
+
+static bool is_init(const struct mor_method *method)
+{
+	return method->role == MOR_ROLE_INIT;
+}
+
+/* ---- plugin.init's params ---- */
+
+/* {"config": C} and C's own keys beside it: the SDK reads the first, plugins written against the real host
+ * the others, and neither minds the rest. */
+static void write_both(const struct mor_value *config, struct mor_writer *w)
+{
+	struct mor_json_iter it = mor_json_iter(config);
+
+	if (mor_json_type(mor_json_get(config, "config")) == MOR_JSON_OBJECT) {
+		mor_w_value(w, config); /* wrapped already by whoever wrote it */
+		return;
+	}
+	mor_w_object(w);
+	mor_w_key(w, "config");
+	mor_w_value(w, config);
+	while (mor_json_next(&it)) {
+		if (mor_slice_is(it.name, "config"))
+			continue;
+		mor_w_key_slice(w, it.name);
+		mor_w_value(w, it.value);
+	}
+	mor_w_end(w);
+}
+
+/* Only plugin.init has params; the others must not even send {} (a plugin may refuse arguments). */
+static int greet(struct mor_session *session, const struct mor_method *method, struct mor_buf *params)
+{
+	const char *shape = session->quirk ? session->quirk(session, "init_params") : NULL;
+	bool raw = shape && strcmp(shape, "raw") == 0, spec = shape && strcmp(shape, "spec") == 0;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice config = session->config.len ? session->config : MOR_SLICE("{}");
+	struct mor_writer w = { .out = params };
+	int r;
+
+	if (!is_init(method))
+		return 0;
+	r = mor_doc_parse(config, 0, 0, &doc, NULL);
+	if (r < 0)
+		return r;
+	if (raw) {
+		mor_w_value(&w, mor_doc_root(doc));
+	} else if (spec) {
+		mor_w_object(&w);
+		mor_w_key(&w, "config");
+		mor_w_value(&w, mor_doc_root(doc));
+		mor_w_end(&w);
+	} else {
+		write_both(mor_doc_root(doc), &w);
+	}
+	return params->status;
+}
+
+/* ---- its answer ---- */
+
+/* Where plugins put the reason is nowhere written; these are the places seen. */
+static int init_answered(const struct mor_value *result, mortise_error *err)
+{
+	static const char *const members[] = { "error", "message", "reason" };
+	const struct mor_value *status = mor_json_get(result, "status"), *why = NULL;
+	char text[200];
+
+	/* The real host looks at nothing here, so "initialized", "ok" and null are all in use. */
+	if (!mor_slice_is(mor_json_string(status), "error"))
+		return 0;
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members) && !why; i++)
+		if (mor_json_type(mor_json_get(result, members[i])) == MOR_JSON_STRING)
+			why = mor_json_get(result, members[i]);
+	if (!why)
+		why = mor_json_at(result, "/error/message");
+	if (mor_json_type(why) != MOR_JSON_STRING)
+		return mor_fail(err, MORTISE_EREMOTE, "plugin.init answered status \"error\" and gave no reason");
+	return mor_fail(err, MORTISE_EREMOTE, "plugin.init answered status \"error\": %s",
+			mor_excerpt(mor_json_string(why), text, sizeof(text)));
+}
+
+/* ---- the handshake's answer ---- */
+
+enum charset { IN_SPEC, HYPHENS, OUTSIDE };
+
+static enum charset name_charset(struct mor_slice name)
+{
+	enum charset worst = name.len ? IN_SPEC : OUTSIDE;
+
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.ptr[i];
+
+		if (c == '-')
+			worst = worst == IN_SPEC ? HYPHENS : worst;
+		else if (c >= 0x80 || (!isalnum(c) && c != '_'))
+			worst = OUTSIDE;
+	}
+	return worst;
+}
+
+#define OUTSIDE_TEXT "handshake.manifest: /name \"%s\" has other characters than letters, digits and underscore"
+
+/* A hyphen is in the names of real plugins: only --strict mentions it. */
+static int check_name(struct mor_session *session, struct mor_slice name, mortise_error *err)
+{
+	enum charset set = name_charset(name);
+	char text[80];
+
+	mor_excerpt(name, text, sizeof(text));
+	if (set == OUTSIDE && session->strict)
+		return mor_fail(err, MORTISE_EPROTO, OUTSIDE_TEXT, text);
+	if (set == OUTSIDE || (set == HYPHENS && session->strict))
+		session->warn(session, OUTSIDE_TEXT, text);
+	return 0;
+}
+
+/* MAJOR.MINOR.PATCH, and then whatever semantic versions may carry after '-' or '+'. */
+static bool is_semantic(struct mor_slice version)
+{
+	unsigned dots = 0;
+	bool digit = false;
+
+	for (size_t i = 0; i < version.len; i++) {
+		char c = version.ptr[i];
+
+		if (isdigit((unsigned char)c)) {
+			digit = true;
+		} else if (c == '.' && digit && dots < 2) {
+			dots++;
+			digit = false;
+		} else {
+			return dots == 2 && digit && (c == '-' || c == '+');
+		}
+	}
+	return dots == 2 && digit;
+}
+
+static void check_version(struct mor_session *session, struct mor_slice version)
+{
+	char text[80];
+
+	if (session->strict && !is_semantic(version))
+		session->warn(session, "handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
+			      mor_excerpt(version, text, sizeof(text)));
+}
+
+/* The real host never looks at the handshake when there is a file; a difference is worth a word. */
+static void compare_member(struct mor_session *session, const struct mor_value *hello, const char *member)
+{
+	struct mor_slice said = mor_json_string(mor_json_get(hello, member));
+	struct mor_slice file = mor_json_string(mor_json_get(session->manifest, member));
+	char a[80], b[80];
+
+	if (!said.ptr || !file.ptr || mor_slice_eq(said, file))
+		return;
+	session->warn(session, "handshake.manifest: /%s is \"%s\", but %s says \"%s\": the file wins", member,
+		      mor_excerpt(said, a, sizeof(a)), session->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
+}
+
+/* True when everything in `list` is announced by `identity` too. */
+static bool covers(const struct mor_session *session, const struct mor_value *list, const struct mor_value *identity)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+
+	while (mor_json_next(&it)) {
+		struct mor_slice id = mor_interface_id(it.value);
+
+		if (id.ptr && !mor_dialect_announces(session->dialect, identity, id.ptr))
+			return false;
+	}
+	return true;
+}
+
+static void compare_interfaces(struct mor_session *session, const struct mor_value *hello)
+{
+	const struct mor_value *said = mor_json_get(hello, "interfaces");
+	const struct mor_value *file = mor_json_get(session->manifest, "interfaces");
+	MOR_CLEAN(mor_buf) struct mor_buf a = MOR_BUF_INIT, b = MOR_BUF_INIT;
+
+	if (mor_json_type(said) != MOR_JSON_ARRAY || mor_json_type(file) != MOR_JSON_ARRAY)
+		return;
+	if (covers(session, said, session->manifest) && covers(session, file, hello))
+		return;
+	if (mor_dialect_interfaces(session->dialect, hello, &a) < 0 ||
+	    mor_dialect_interfaces(session->dialect, session->manifest, &b) < 0)
+		return;
+	session->warn(session, "handshake.manifest: /interfaces is %.*s, but %s says %.*s: the file wins", (int)a.len,
+		      a.data, session->dialect->manifest, (int)b.len, b.data);
+}
+
+/* Missing members warn: the real host takes the file's stem and "0.0.0" in their place. */
+static int hello_answered(struct mor_session *session, const struct mor_value *result, mortise_error *err)
+{
+	const struct mor_value *name = mor_json_get(result, "name"), *version = mor_json_get(result, "version");
+	int r = 0;
+
+	if (mor_json_type(result) != MOR_JSON_OBJECT)
+		return mor_fail(err, MORTISE_EPROTO,
+				"handshake.manifest answered %s, not an object with name, version and interfaces",
+				mor_json_type_name(mor_json_type(result)));
+	if (mor_json_type(name) == MOR_JSON_STRING)
+		r = check_name(session, mor_json_string(name), err);
+	else
+		session->warn(session, "handshake.manifest: /name is missing");
+	if (r < 0)
+		return r;
+	if (mor_json_type(version) == MOR_JSON_STRING)
+		check_version(session, mor_json_string(version));
+	else
+		session->warn(session, "handshake.manifest: /version is missing");
+	compare_member(session, result, "name");
+	compare_member(session, result, "version");
+	compare_interfaces(session, result);
+	return 0;
+}
+
+static int greeted(struct mor_session *session, const struct mor_method *method, const struct mor_value *result,
+		   mortise_error *err)
+{
+	if (is_init(method))
+		return init_answered(result, err);
+	if (method->role == MOR_ROLE_HELLO)
+		return hello_answered(session, result, err);
+	return 0;
+}
+
+const struct mor_hooks mor_yams_hooks = {
+	.greet = greet,
+	.greeted = greeted,
+};

@@ -1,0 +1,205 @@
+/* An answer has come: is it success by the row's rules? And the call that waits for it, synchronously. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "host/host.h"
+#include "wire/envelope.h"
+
+struct judgement {
+	mortise_call *call;
+	mortise_error *error;
+	bool broken;
+};
+
+static void on_finding(const struct mor_finding *finding, void *arg)
+{
+	struct judgement *j = arg;
+	mortise_plugin *plugin = j->call->plugin;
+
+	if (plugin->session.strict && !j->broken) {
+		j->broken = true;
+		mor_fail(j->error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", plugin->session.name, j->call->name, finding->text);
+	} else if (finding->fatal || plugin->session.strict) {
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "answer to \"%s\": %s", j->call->name, finding->text);
+	}
+}
+
+bool mor_says_failure(const char *ok, const struct mor_value *value)
+{
+	if (!ok)
+		return false;
+	return *ok == '!' ? mor_json_bool(mor_json_at(value, ok + 1), false) : !mor_json_bool(mor_json_at(value, ok), true);
+}
+
+/* "success": false, "ok": false, or an error text where the row says that this means failure. */
+static bool says_failure(const struct mor_method *row, const struct mor_value *result, const struct mor_value **ret_why)
+{
+	const struct mor_value *why = row->why ? mor_json_at(result, row->why) : NULL;
+	bool failed = mor_says_failure(row->ok, result);
+
+	*ret_why = why;
+	if ((row->flags & MOR_M_WHY_FAILS) && mor_json_type(why) > MOR_JSON_NULL)
+		failed = failed || mor_json_type(why) != MOR_JSON_BOOL || mor_json_bool(why, false);
+	return failed;
+}
+
+static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise_error *error)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	if (mor_json_type(why) == MOR_JSON_STRING)
+		mor_buf_slice(&text, mor_json_string(why));
+	else if (mor_json_type(why) > MOR_JSON_NULL)
+		mor_json_write(why, false, &text);
+	return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, text.len ? (int)text.len : 35,
+			text.len ? text.data : "the answer says that it did not succeed");
+}
+
+/* 0, or the failure in error. Only rows that say something of their result cost a parse. */
+static int judge(mortise_call *call, struct mor_slice result, mortise_error *error)
+{
+	const struct mor_method *row = call->method;
+	struct judgement judgement = { call, error, false };
+	const struct mor_value *why;
+	struct mor_doc *doc = NULL;
+	int r;
+
+	if ((call->flags & MORTISE_RAW) || (!row->ok && !row->why && !row->result))
+		return 0;
+	r = mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
+	if (r < 0)
+		return r;
+	if (says_failure(row, mor_doc_root(doc), &why))
+		r = fail_as_said(call, why, error);
+	else if (row->result)
+		mor_validate(row->result, mor_doc_root(doc), on_finding, &judgement);
+	mor_doc_free(doc);
+	return r < 0 ? r : judgement.broken ? MORTISE_EPROTO : 0;
+}
+
+static void settle_error(mortise_call *call, const struct mor_message *message)
+{
+	mortise_plugin *plugin = call->plugin;
+	struct mor_rpc_error remote;
+	struct mor_verdict verdict = { .status = MORTISE_EREMOTE };
+	mortise_error error;
+	const char *name;
+
+	mor_envelope_error(message->error, &remote);
+	name = mor_dialect_code_name(plugin->dialect, remote.code);
+	mor_fail(&error, MORTISE_EREMOTE, "%s: %s (code %lld%s%s)", plugin->session.name,
+		 remote.text[0] ? remote.text : "error without a message", (long long)remote.code, name ? ", " : "", name ? name : "");
+	error.rpc_code = remote.code;
+	verdict.error = &error;
+	verdict.error_data = remote.data;
+	mor_call_settle(call, &verdict, false);
+}
+
+static void settle_result(mortise_call *call, struct mor_slice result)
+{
+	struct mor_verdict verdict = { .result = result };
+	mortise_error error;
+
+	verdict.status = judge(call, result, &error);
+	if (verdict.status < 0) {
+		verdict.error = &error;
+		verdict.result = (struct mor_slice){ 0 };
+		/* A failure that stands in the result: the result itself is what there is to look at. */
+		if (verdict.status == MORTISE_EREMOTE)
+			verdict.error_data = result;
+	}
+	mor_call_settle(call, &verdict, false);
+}
+
+void mor_call_answer(mortise_call *call, const struct mor_message *message)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	if (call->state == MOR_CALL_LATE) {
+		plugin->counters.dropped++;
+		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
+		mor_call_release(call);
+	} else if (message->kind == MOR_MSG_ERROR) {
+		settle_error(call, message);
+	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW)) {
+		call->acked = true;
+	} else {
+		settle_result(call, message->result);
+	}
+}
+
+/* ---- synchronously ---- */
+
+struct sync {
+	mortise_reply_fn *on_piece;
+	void *arg;
+	bool done;
+	int status;
+	char *text;
+	mortise_error error;
+};
+
+static void on_sync_reply(const mortise_reply *reply, void *arg)
+{
+	struct sync *sync = arg;
+	mortise_json text = reply->status == MORTISE_OK ? reply->result : reply->error_data;
+
+	if (reply->more) {
+		if (sync->on_piece)
+			sync->on_piece(reply, sync->arg);
+		return;
+	}
+	sync->done = true;
+	sync->status = reply->status;
+	if (reply->error)
+		sync->error = *reply->error;
+	if (text.text && !(sync->text = mor_strndup(text.text, text.len)))
+		sync->status = mor_fail(&sync->error, MORTISE_ENOMEM, "out of memory");
+}
+
+static int run_until_done(mortise_host *host, mortise_call *call, struct sync *sync)
+{
+	int r = 0;
+
+	while (!sync->done && r >= 0)
+		r = mor_loop_wait(host->loop, -1);
+	if (sync->done)
+		return sync->status;
+	call->on_reply = NULL; /* the loop itself broke: nobody may write to our stack later */
+	return mor_fail(&sync->error, r, "the event loop failed");
+}
+
+int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *given,
+		      char **ret_result, mortise_error *err)
+{
+	struct sync sync; /* not cleared: its error alone is half a kilobyte */
+	mortise_call_options opt;
+	mortise_call *call = NULL;
+	int r = mor_plugin_check(plugin, err);
+
+	if (r < 0 || (r = mor_host_check_outside(plugin->host, err)) < 0 ||
+	    (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
+		return r;
+	sync.text = NULL;
+	sync.done = false;
+	sync.on_piece = opt.on_reply;
+	sync.arg = opt.arg;
+	opt.on_reply = on_sync_reply;
+	opt.arg = &sync;
+	MOR_HOLD(plugin);
+	/* We run the loop ourselves: nobody needs to be woken for what is posted now. */
+	mor_loop_hold(plugin->host->loop, true);
+	r = mor_call_start(plugin, action, params, &opt, &call, err);
+	if (r == 0) {
+		r = run_until_done(plugin->host, call, &sync);
+		if (r < 0 && err)
+			*err = sync.error;
+	}
+	mor_loop_hold(plugin->host->loop, false);
+	if (ret_result && (r == 0 || r == MORTISE_EREMOTE))
+		*ret_result = mor_take(&sync.text);
+	mor_free(sync.text);
+	return r;
+}

@@ -1,0 +1,479 @@
+/*
+ * A call: started, queued until a slot is free, written, answered or not, settled exactly once.
+ *
+ *	QUEUED --slot--> WRITING --last byte--> SENT --answer--> settled
+ *	   |                |                     |--time-out, cancel--> settled, and LATE keeps the slot
+ *	   `-- queue_ms, cancel, death: settled ---'                      until the answer comes or silence
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+#include "wire/envelope.h"
+
+#define MAX_WAITING 65536
+
+/* Rows that no dialect needs to write down. */
+static const struct mor_method any_method = { .name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CALL,
+					      .timeout_ms = 30000 };
+
+/* ---- making ---- */
+
+static mortise_call *take_call(mortise_host *host)
+{
+	struct mor_list *node = mor_list_pop(&host->spare_calls);
+
+	if (node) {
+		host->spare_count--;
+		return mor_container_of(node, mortise_call, node);
+	}
+	return mor_alloc(sizeof(mortise_call));
+}
+
+static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *row, const char *name)
+{
+	mortise_call *call = take_call(plugin->host);
+	size_t len = strlen(name);
+
+	if (!call)
+		return NULL;
+	memset(call, 0, sizeof(*call));
+	mor_list_init(&call->node);
+	call->name = len < sizeof(call->short_name) ? call->short_name : mor_alloc(len + 1);
+	if (!call->name) {
+		mor_call_recycle(plugin->host, call);
+		return NULL;
+	}
+	memcpy(call->name, name, len + 1);
+	call->plugin = plugin;
+	call->method = row;
+	call->timeout_ms = mor_plugin_timeout(plugin, row, name);
+	return call;
+}
+
+/* ---- sending ---- */
+
+static bool slot_free(const mortise_plugin *plugin)
+{
+	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
+}
+
+static int64_t next_id(mortise_plugin *plugin)
+{
+	do {
+		if (plugin->next_id >= INT32_MAX)
+			plugin->next_id = 0;
+		plugin->next_id++;
+	} while (mor_table_find(&plugin->table, plugin->next_id));
+	return plugin->next_id;
+}
+
+/* Absent, or one line. JSON allows raw newlines between tokens only, so cutting them is safe. */
+static int compose_params(mortise_plugin *plugin, struct mor_slice params, struct mor_buf *one_line, struct mor_slice *ret)
+{
+	*ret = params;
+	if (!params.ptr || plugin->link_options.framing != MOR_FRAMING_LINES ||
+	    !memchr(params.ptr, '\n', params.len))
+		return 0;
+	int r = mor_json_one_line(params, one_line);
+
+	*ret = mor_buf_view(one_line);
+	return r;
+}
+
+static int compose(mortise_call *call, struct mor_slice params)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf one_line = MOR_BUF_INIT;
+	struct mor_buf *out = &call->plugin->host->compose;
+	struct mor_slice name = mor_slice_of(call->name);
+	int r = compose_params(call->plugin, params, &one_line, &params);
+
+	if (r < 0)
+		return r;
+	mor_buf_reset(out, 65536);
+	if (call->flags & MORTISE_NOTIFY)
+		return mor_write_note(out, name, params);
+	return mor_write_request(out, call->id, name, params);
+}
+
+static int send_error(mortise_call *call, int r, mortise_error *err)
+{
+	const mortise_plugin *plugin = call->plugin;
+	char limit[32];
+
+	if (r == MORTISE_EOVERLOAD)
+		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read", plugin->session.name,
+				call->name, mor_format_bytes(plugin->link->queued - plugin->link->written, limit));
+	if (r == MORTISE_ELIMIT)
+		return mor_fail(err, r, "%s: \"%s\" not sent: larger than the limit of %s for one message (limits.send)",
+				plugin->session.name, call->name,
+				mor_format_bytes(plugin->link_options.send_limit ? plugin->link_options.send_limit
+										: plugin->link_options.frame_limit, limit));
+	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
+}
+
+/* Hands the call to the link. On failure nothing has changed. */
+static int transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	bool note = call->flags & MORTISE_NOTIFY;
+	int r;
+
+	call->id = note ? 0 : next_id(plugin);
+	r = compose(call, params);
+	if (r == 0 && !note)
+		r = mor_table_add(&plugin->table, call);
+	if (r < 0)
+		return send_error(call, r, err);
+	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&plugin->host->compose));
+	r = plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
+	if (r < 0) {
+		if (!note)
+			mor_table_remove(&plugin->table, call);
+		plugin->next_id -= !note;
+		return send_error(call, r, err);
+	}
+	plugin->counters.bytes_out += plugin->host->compose.len;
+	call->end = plugin->link->queued;
+	call->state = MOR_CALL_WRITING;
+	mor_list_append(&plugin->writing, &call->node);
+	plugin->in_flight += !note;
+	return 0;
+}
+
+/* What the specification says this method needs, against what the plugin announced. A plugin that announced
+ * nothing at all is believed. */
+static int check_interface(mortise_call *call, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	const char *needs = call->method->needs;
+	const struct mor_value *identity = needs ? mor_plugin_identity(plugin) : NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
+
+	if (!identity || (call->flags & MORTISE_RAW) || mor_dialect_announces(plugin->dialect, identity, needs))
+		return 0;
+	mor_dialect_interfaces(plugin->dialect, identity, &has);
+	return mor_fail(err, MORTISE_EUNSUPPORTED, "%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
+			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
+}
+
+void mor_call_pump(mortise_plugin *plugin)
+{
+	if (plugin->pumping)
+		return;
+	plugin->pumping = true;
+	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin) &&
+	       !mor_health_first(plugin, mor_container_of(plugin->queue.next, mortise_call, node)->method)) {
+		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+		mortise_error error;
+
+		mor_list_remove(&call->node); /* its queue_ms goes on until the last byte is written */
+		call->state = MOR_CALL_TAKEN;
+		plugin->waiting--;
+		if (check_interface(call, &error) < 0 ||
+		    transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error) < 0)
+			mor_call_fail(call, &error);
+		else
+			mor_buf_fini(&call->params);
+	}
+	plugin->pumping = false;
+}
+
+void mor_call_written(mortise_plugin *plugin, uint64_t total)
+{
+	/* Time limits count from now, not from before the callbacks that have run in this dispatch. */
+	mor_loop_refresh_now(plugin->host->loop);
+	while (!mor_list_empty(&plugin->writing)) {
+		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);
+
+		if (call->end > total)
+			return;
+		mor_list_remove(&call->node);
+		mor_list_append(&plugin->flight, &call->node);
+		if (call->state == MOR_CALL_LATE)
+			continue;
+		call->state = MOR_CALL_SENT;
+		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
+		if (call->flags & MORTISE_NOTIFY)
+			mor_call_settle(call, &(struct mor_verdict){ 0 }, false);
+		else
+			mor_call_set_due(call, call->timeout_ms);
+	}
+}
+
+/* ---- starting ---- */
+
+static int check_params(mortise_plugin *plugin, const char *action, struct mor_slice params, mortise_error *err)
+{
+	size_t at = 0;
+
+	if (!params.ptr)
+		return 0;
+	if (!mor_json_valid(params, 0, 0, &at))
+		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)", plugin->session.name, action, at);
+	while (params.len && strchr(" \t\r\n", *params.ptr))
+		params.ptr++, params.len--;
+	if (*params.ptr != '{' && *params.ptr != '[')
+		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" must be an object or an array", plugin->session.name, action);
+	return 0;
+}
+
+static int check_running(mortise_plugin *plugin, mortise_error *err)
+{
+	if (plugin->state == MORTISE_FAILED) {
+		if (err)
+			*err = plugin->failure;
+		return plugin->failure.code;
+	}
+	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+	return 0;
+}
+
+struct started {
+	const struct mor_method *row;
+	const char *name;
+	struct mor_slice params;
+	struct mor_buf shaped;
+};
+
+static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
+
+/* Embedders mostly call one thing over and over: the last answer is remembered. */
+static const struct mor_method *find_action(mortise_plugin *plugin, const char *action)
+{
+	size_t len = strlen(action);
+
+	if (plugin->last_row && strcmp(action, plugin->last_action) == 0)
+		return plugin->last_row;
+	plugin->last_row = NULL;
+	if (len >= sizeof(plugin->last_action))
+		return mor_dialect_action(plugin->dialect, mor_slice_of(action));
+	memcpy(plugin->last_action, action, len + 1);
+	plugin->last_row = mor_dialect_action(plugin->dialect, mor_slice_of(action));
+	return plugin->last_row;
+}
+
+/* Action and params of the embedder -> row, wire method and wire params. */
+static int shape(mortise_plugin *plugin, const char *action, uint64_t flags, struct started *call, mortise_error *err)
+{
+	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	int r = check_params(plugin, action, call->params, err);
+
+	if (r < 0)
+		return r;
+	call->name = action;
+	call->row = flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
+					: find_action(plugin, action);
+	if (!call->row)
+		call->row = &any_method;
+	if (flags & MORTISE_RAW)
+		return 0;
+	if (call->row->action)
+		call->name = call->row->name;
+	if (hooks && hooks->shape_call) {
+		r = hooks->shape_call(&plugin->session, action, call->params, &call->row, &call->shaped, err);
+		call->name = call->row->name;
+	} else if (call->row->template && (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
+		struct mor_template_words words = { .action = action, .params = call->params };
+
+		r = mor_template_fill(plugin, call->row->template, &words, &call->shaped);
+	}
+	if (r < 0)
+		return r;
+	if (call->shaped.len)
+		call->params = mor_buf_view(&call->shaped);
+	if (!call->params.ptr && (call->row->flags & MOR_M_PARAMS))
+		call->params = MOR_SLICE("{}");
+	return call->row->params ? warn_of_params(plugin, call, err) : 0;
+}
+
+static void params_finding(const struct mor_finding *finding, void *arg)
+{
+	mortise_plugin *plugin = arg;
+
+	mor_event_printf(plugin, MORTISE_EVENT_WARNING, "params%s", finding->text);
+}
+
+/* What the specification says of our own params: told, and under STRICT refused before anything is sent. */
+static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err)
+{
+	struct mor_doc *doc = NULL;
+	struct mor_slice text = call->params.ptr ? call->params : MOR_SLICE("{}");
+	unsigned findings;
+	int r = mor_doc_parse(text, MOR_JSON_NAN, 0, &doc, err);
+
+	if (r < 0)
+		return r;
+	findings = mor_validate(call->row->params, mor_doc_root(doc), params_finding, plugin);
+	mor_doc_free(doc);
+	if (findings && plugin->session.strict)
+		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification in %u place%s (see the warnings)",
+				plugin->session.name, call->name, findings, findings == 1 ? "" : "s");
+	return 0;
+}
+
+static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	unsigned limit = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : MAX_WAITING;
+	int r;
+
+	if (plugin->waiting >= limit)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already", plugin->session.name, call->name, limit);
+	r = mor_buf_slice(&call->params, params);
+	if (r < 0)
+		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
+	call->state = MOR_CALL_QUEUED;
+	mor_list_append(&plugin->queue, &call->node);
+	plugin->waiting++;
+	mor_call_set_due(call, call->queue_ms);
+	if (plugin->state == MORTISE_STOPPED) {
+		r = mor_supervise_start(plugin, err);
+		if (r < 0)
+			mor_call_unlink(call);
+	}
+	return r;
+}
+
+static bool may_send_now(const mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	return plugin->state == MORTISE_READY && mor_list_empty(&plugin->queue) && slot_free(plugin) &&
+	       !mor_health_first(plugin, call->method);
+}
+
+static int launch(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	int r;
+
+	if (!may_send_now(call))
+		return queue_call(call, params, err);
+	r = check_interface(call, err);
+	if (r == 0)
+		r = transmit(call, params, err);
+	if (r == 0 && call->queue_ms)
+		mor_call_set_due(call, call->queue_ms);
+	return r;
+}
+
+static int start_call(mortise_plugin *plugin, const struct started *started, const mortise_call_options *opt,
+		      mortise_call **ret_call, mortise_error *err)
+{
+	mortise_call *call = make_call(plugin, started->row, started->name);
+	int r;
+
+	if (!call)
+		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+	call->flags = opt->flags | (started->row->flags & MOR_M_NOTE ? MORTISE_NOTIFY : 0);
+	call->queue_ms = opt->queue_ms;
+	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
+	call->on_reply = opt->on_reply;
+	call->arg = opt->arg;
+	r = launch(call, started->params, err);
+	if (r < 0) {
+		mor_call_recycle(plugin->host, call);
+		return r;
+	}
+	plugin->counters.calls++;
+	if (ret_call)
+		*ret_call = call;
+	return 0;
+}
+
+int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *opt,
+		   mortise_call **ret_call, mortise_error *err)
+{
+	struct started started = { .params = { params.text, params.len } };
+	int r;
+
+	if (!action || !*action)
+		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->session.name);
+	MOR_HOLD(plugin);
+	r = check_running(plugin, err);
+	if (r == 0)
+		r = shape(plugin, action, opt->flags, &started, err);
+	if (r == 0)
+		r = start_call(plugin, &started, opt, ret_call, err);
+	mor_buf_fini(&started.shaped);
+	return r;
+}
+
+int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
+		       const mortise_call_options *given, mortise_call **ret_call, mortise_error *err)
+{
+	mortise_call_options opt;
+	int r = mor_plugin_check(plugin, err);
+
+	if (r < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
+		return r;
+	return mor_call_start(plugin, action, params, &opt, ret_call, err);
+}
+
+int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum mor_call_purpose purpose,
+		      struct mor_slice params, mortise_error *err)
+{
+	mortise_call *call = make_call(plugin, row, row->name);
+	int r;
+
+	if (!call)
+		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+	call->purpose = purpose;
+	if (row->flags & MOR_M_NOTE)
+		call->flags |= MORTISE_NOTIFY;
+	if (purpose == MOR_FOR_BYE)
+		call->timeout_ms = 0; /* the ladder has its own clock */
+	if (!params.ptr && (row->flags & MOR_M_PARAMS))
+		params = MOR_SLICE("{}");
+	r = transmit(call, params, err);
+	if (r < 0)
+		mor_call_recycle(plugin->host, call);
+	return r;
+}
+
+/* ---- cancelling ---- */
+
+void mor_call_send_cancel(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_ROLE_CANCEL, NULL);
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_template_words words = { .id = call->id };
+	enum mor_late late = call->method->late;
+
+	if (!row || !row->template || !call->id || (late != MOR_LATE_CANCEL && late != MOR_LATE_FORGET))
+		return;
+	/* Best effort: a plugin that cannot be told is dealt with by its time limits. */
+	if (mor_template_fill(plugin, row->template, &words, &params) == 0)
+		(void)mor_call_internal(plugin, row, MOR_FOR_CANCEL, mor_buf_view(&params), NULL);
+}
+
+static void on_cancel(struct mor_task *task)
+{
+	mortise_call *call = mor_container_of(task, mortise_call, cancel_task);
+	mortise_plugin *plugin = call->plugin;
+	bool kill = call->id && call->method->late == MOR_LATE_KILL;
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->session.name, call->name);
+	mor_call_send_cancel(call);
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+	if (kill)
+		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+}
+
+int mortise_call_cancel(mortise_call *call)
+{
+	if (!call || !call->plugin || call->state == MOR_CALL_LATE)
+		return MORTISE_EINVAL;
+	int r = mor_plugin_check(call->plugin, NULL);
+
+	if (r == 0)
+		mor_loop_post(call->plugin->host->loop, &call->cancel_task, on_cancel);
+	return r;
+}

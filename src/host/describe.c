@@ -1,0 +1,222 @@
+/* mortise_plugin_describe(): all that can be said of a plugin, as one JSON object. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "host/host.h"
+
+static void pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)
+{
+	mor_w_key(w, name);
+	if (value)
+		mor_w_value(w, value);
+	else
+		mor_w_null(w);
+}
+
+static void pair_text(struct mor_writer *w, const char *name, const char *text)
+{
+	mor_w_pair(w, name, text && *text ? text : NULL);
+}
+
+/* The manifest on disk wins over what the plugin says of itself. */
+static const struct mor_value *fact(const mortise_plugin *plugin, const char *name)
+{
+	const struct mor_value *value = mor_json_get(plugin->session.manifest, name);
+
+	return value ? value : mor_json_get(plugin->session.hello, name);
+}
+
+static void interfaces(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
+
+	if (mor_dialect_interfaces(plugin->dialect, mor_plugin_identity(plugin), &list) < 0)
+		return;
+	mor_w_key(w, "interfaces");
+	mor_w_raw(w, mor_buf_view(&list));
+}
+
+static void identity(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	const struct mor_manifest *m = plugin->manifest;
+
+	mor_w_pair(w, "name", m->name);
+	pair_text(w, "version", m->version ? m->version : mor_json_text(fact(plugin, "version"), NULL));
+	pair_text(w, "description", m->description ? m->description : mor_json_text(fact(plugin, "description"), NULL));
+	mor_w_pair(w, "dialect", plugin->dialect->name);
+	mor_w_pair(w, "framing", mor_framing_name(plugin->link_options.framing));
+	mor_w_pair(w, "state", mortise_state_name(plugin->state));
+	mor_w_key(w, "pid");
+	if (plugin->pid)
+		mor_w_int(w, plugin->pid);
+	else
+		mor_w_null(w);
+	mor_w_key(w, "command");
+	mor_w_array(w);
+	for (char **arg = m->argv; *arg; arg++)
+		mor_w_string(w, *arg);
+	mor_w_end(w);
+	mor_w_pair(w, "cwd", m->cwd);
+	mor_w_pair(w, "manifest", m->file);
+	pair_value(w, "identity", plugin->session.hello);
+	interfaces(plugin, w);
+	pair_value(w, "capabilities", fact(plugin, "capabilities"));
+}
+
+static void health(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	const struct mor_health_state *health = &plugin->health;
+
+	mor_w_key(w, "health");
+	mor_w_object(w);
+	mor_w_key(w, "healthy");
+	if (health->healthy < 0)
+		mor_w_null(w);
+	else
+		mor_w_bool(w, health->healthy);
+	pair_text(w, "status", health->status);
+	pair_text(w, "reason", health->reason);
+	mor_w_key(w, "since_ms_ago");
+	if (health->healthy < 0)
+		mor_w_null(w);
+	else
+		mor_w_int(w, mor_loop_now_ms(plugin->host->loop) - health->since_ms);
+	mor_w_end(w);
+}
+
+static void configuration(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	mor_w_key(w, "config");
+	if (plugin->session.config.ptr)
+		mor_w_raw(w, plugin->session.config);
+	else
+		mor_w_null(w);
+	pair_value(w, "config_applied", mor_json_get(plugin->session.init, "config_applied"));
+	pair_value(w, "init", plugin->session.init);
+	mor_w_key(w, "timeouts");
+	mor_w_object(w);
+	for (const struct mor_method *row = plugin->dialect->methods; row && row->name; row++) {
+		if (row->from == MOR_FROM_HOST && mor_plugin_timeout(plugin, row, row->name))
+			mor_w_pair_int(w, row->name, mor_plugin_timeout(plugin, row, row->name));
+	}
+	for (size_t i = 0; i < plugin->timeout_count; i++) {
+		const struct mor_method *row =
+			mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(plugin->timeouts[i].method));
+
+		if (!row || (!strcmp(row->name, "*") && strcmp(plugin->timeouts[i].method, "*")))
+			mor_w_pair_int(w, plugin->timeouts[i].method, plugin->timeouts[i].ms);
+	}
+	mor_w_end(w);
+}
+
+static void counters(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	const struct mor_counters *c = &plugin->counters;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "calls", c->calls },           { "answered", c->answered },       { "failed", c->failed },
+		{ "timeouts", c->timeouts },     { "restarts", c->restarts },       { "noise_bytes", c->noise_bytes },
+		{ "stderr_bytes", c->stderr_bytes }, { "dropped", c->dropped },     { "bytes_in", c->bytes_in },
+		{ "bytes_out", c->bytes_out },
+	};
+
+	mor_w_key(w, "counters");
+	mor_w_object(w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		mor_w_key(w, rows[i].name);
+		mor_w_uint(w, rows[i].value);
+	}
+	mor_w_end(w);
+}
+
+static void confinement(struct mor_writer *w)
+{
+	mor_w_key(w, "confinement");
+	mor_w_object(w);
+	mor_w_pair(w, "level", "direct");
+	mor_w_pair(w, "text", "not confined: it may do whatever this user may; its process group is killed with it");
+	mor_w_end(w);
+}
+
+static void warnings(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	mor_w_key(w, "warnings");
+	mor_w_array(w);
+	MOR_LIST_EACH(node, after, &plugin->manifest->warnings)
+		mor_w_string(w, mor_container_of(node, struct mor_warning, node)->text);
+	mor_w_end(w);
+}
+
+int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &out };
+	int r = mor_plugin_check(plugin, NULL);
+
+	if (r < 0)
+		return r;
+	mor_w_object(&w);
+	identity(plugin, &w);
+	health(plugin, &w);
+	configuration(plugin, &w);
+	confinement(&w);
+	counters(plugin, &w);
+	warnings(plugin, &w);
+	pair_text(&w, "last_error", plugin->last_error);
+	mor_w_pair(&w, "last_stderr", plugin->last_stderr);
+	mor_w_end(&w);
+	if (mor_buf_failed(&out)) {
+		r = out.status;
+		mor_buf_fini(&out);
+		return r;
+	}
+	*ret_json = mor_buf_detach(&out);
+	return *ret_json ? 0 : MORTISE_ENOMEM;
+}
+
+static int list_dialects(bool json, struct mor_buf *out)
+{
+	struct mor_writer w = { .out = out };
+
+	if (json)
+		mor_w_array(&w);
+	for (const struct mor_dialect *const *dialect = mor_dialects(); *dialect; dialect++) {
+		if (!json) {
+			mor_buf_printf(out, "%-12s %s\n", (*dialect)->name, (*dialect)->title);
+			continue;
+		}
+		mor_w_object(&w);
+		mor_w_pair(&w, "name", (*dialect)->name);
+		mor_w_pair(&w, "title", (*dialect)->title);
+		mor_w_end(&w);
+	}
+	if (json)
+		mor_w_end(&w);
+	return out->status;
+}
+
+int mortise_dialect_describe(const char *name, const char *format, char **ret_text)
+{
+	const struct mor_dialect *dialect = name ? mor_dialect_find(name) : NULL;
+	struct mor_buf out = MOR_BUF_INIT;
+	int r = MORTISE_EINVAL;
+
+	if (!format || !ret_text)
+		return MORTISE_EINVAL;
+	if (name && !dialect)
+		return MORTISE_ENOTFOUND;
+	if (!name && (!strcmp(format, "json") || !strcmp(format, "text")))
+		r = list_dialects(!strcmp(format, "json"), &out);
+	else if (name && !strcmp(format, "text"))
+		r = mor_dialect_explain(dialect, &out);
+	else if (name && !strcmp(format, "json"))
+		r = mor_dialect_json(dialect, &out);
+	else if (name && !strcmp(format, "openrpc"))
+		r = mor_dialect_openrpc(dialect, &out);
+	if (r == 0 && !(*ret_text = mor_buf_detach(&out)))
+		r = MORTISE_ENOMEM;
+	mor_buf_fini(&out);
+	return r;
+}

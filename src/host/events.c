@@ -1,0 +1,53 @@
+/* What the embedder is told besides replies. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "host/host.h"
+
+static const char *const names[MORTISE_EVENT_TYPES] = {
+	[MORTISE_EVENT_STATE] = "state", [MORTISE_EVENT_STDERR] = "stderr",   [MORTISE_EVENT_NOISE] = "noise",
+	[MORTISE_EVENT_NOTE] = "note",   [MORTISE_EVENT_LOG] = "log",         [MORTISE_EVENT_WARNING] = "warning",
+	[MORTISE_EVENT_HEALTH] = "health", [MORTISE_EVENT_DROPPED] = "dropped",
+};
+
+const char *mortise_event_name(int type)
+{
+	return type >= 0 && type < MORTISE_EVENT_TYPES ? names[type] : "unknown";
+}
+
+void mor_event_full(mortise_plugin *plugin, mortise_event *event)
+{
+	mortise_host *host = plugin->host;
+	mortise_event_fn *fn = plugin->on_event ? plugin->on_event : host->on_event;
+	void *arg = plugin->on_event ? plugin->arg : host->arg;
+
+	if (!fn || plugin->gone)
+		return;
+	event->plugin = plugin;
+	event->time_ms = mor_loop_now_ms(host->loop);
+	if (!event->text)
+		event->text = "";
+	if (event->type != MORTISE_EVENT_STATE)
+		event->state = event->previous = plugin->state;
+	host->in_callback++;
+	fn(event, arg);
+	host->in_callback--;
+}
+
+void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char *text)
+{
+	mortise_event event = { .type = type, .text = text };
+
+	mor_event_full(plugin, &event);
+}
+
+void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mor_event(plugin, type, text);
+}

@@ -1,0 +1,166 @@
+/* After a start: the dialect's HELLO and INIT rows, one after the other in table order, then READY. */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "host/host.h"
+
+/* ---- templates ---- */
+
+static void put_string(struct mor_buf *out, const char *text)
+{
+	mor_buf_json_string(out, mor_slice_of(text ? text : ""));
+}
+
+/* One ${word}; what is unknown stays as it is, so that a mistake shows on the wire. */
+static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct mor_template_words *words, struct mor_buf *out)
+{
+	if (mor_slice_is(word, "params"))
+		mor_buf_slice(out, words->params.ptr ? words->params : MOR_SLICE("{}"));
+	else if (mor_slice_is(word, "action"))
+		put_string(out, words->action);
+	else if (mor_slice_is(word, "id"))
+		mor_buf_printf(out, "%lld", (long long)words->id);
+	else if (mor_slice_is(word, "config"))
+		mor_buf_slice(out, plugin->session.config.ptr ? plugin->session.config : MOR_SLICE("{}"));
+	else if (mor_slice_is(word, "name"))
+		put_string(out, plugin->session.name);
+	else if (mor_slice_is(word, "version"))
+		put_string(out, MORTISE_VERSION);
+	else if (mor_slice_is(word, "pid"))
+		mor_buf_printf(out, "%d", (int)getpid());
+	else if (mor_slice_is(word, "time"))
+		mor_buf_printf(out, "%lld", (long long)time(NULL));
+	else
+		return false;
+	return true;
+}
+
+int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
+		      struct mor_buf *out)
+{
+	static const struct mor_template_words none = { 0 };
+
+	for (const char *p = template; *p;) {
+		const char *end = p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
+		struct mor_slice word = { p + 2, end ? (size_t)(end - p - 2) : 0 };
+
+		if (end && put_word(plugin, word, words ? words : &none, out))
+			p = end + 1;
+		else
+			mor_buf_byte(out, *p++);
+	}
+	return out->status;
+}
+
+/* ---- the walk ---- */
+
+static const struct mor_method *next_row(const struct mor_dialect *dialect, const struct mor_method *after)
+{
+	const struct mor_method *row = after ? after + 1 : dialect->methods;
+
+	for (; row && row->name; row++) {
+		if (row->from == MOR_FROM_HOST && (row->role == MOR_ROLE_HELLO || row->role == MOR_ROLE_INIT))
+			return row;
+	}
+	return NULL;
+}
+
+static void refuse(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data, bool retry)
+{
+	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error->code, .error = error, .error_data = data }, retry);
+}
+
+static int greeting_params(mortise_plugin *plugin, const struct mor_method *row, struct mor_buf *params)
+{
+	const struct mor_hooks *hooks = plugin->dialect->hooks;
+
+	if (row->template)
+		return mor_template_fill(plugin, row->template, NULL, params);
+	if (hooks && hooks->greet)
+		return hooks->greet(&plugin->session, row, params);
+	return 0;
+}
+
+static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	mortise_error error;
+	int r;
+
+	plugin->greeting = row;
+	if (!row) {
+		if (!(plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+			mor_supervise_ready(plugin);
+		return;
+	}
+	r = greeting_params(plugin, row, &params);
+	if (r < 0)
+		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name, mortise_status_text(r));
+	else
+		r = mor_call_internal(plugin, row, MOR_FOR_GREETING, params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
+	if (r < 0)
+		refuse(plugin, &error, (struct mor_slice){ 0 }, true);
+}
+
+void mor_greet_begin(mortise_plugin *plugin)
+{
+	greet_with(plugin, next_row(plugin->dialect, NULL));
+}
+
+/* Keeps the result: describe and later hooks look at it. */
+static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result, mortise_error *err)
+{
+	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	struct mor_doc **place = row->role == MOR_ROLE_HELLO ? &plugin->hello : &plugin->init;
+	struct mor_doc *doc = NULL;
+	int r;
+
+	if (!result.ptr)
+		return 0;
+	r = mor_doc_parse(result, MOR_JSON_NAN, plugin->link_options.max_depth, &doc, err);
+	if (r < 0)
+		return r;
+	mor_doc_free(*place);
+	*place = doc;
+	if (row->role == MOR_ROLE_HELLO)
+		plugin->session.hello = mor_doc_root(doc);
+	else
+		plugin->session.init = mor_doc_root(doc);
+	if (!hooks || !hooks->greeted)
+		return 0;
+	r = hooks->greeted(&plugin->session, row, mor_doc_root(doc), err);
+	return r < 0 ? mor_fail_prefix(err, plugin->session.name) : 0;
+}
+
+static bool tolerable(const struct mor_method *row, const struct mor_verdict *verdict)
+{
+	if (row->flags & MOR_M_TOLERANT)
+		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
+	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;
+}
+
+void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
+{
+	mortise_plugin *plugin = call->plugin;
+	const struct mor_method *row = call->method;
+	mortise_error error;
+
+	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->greeting != row)
+		return; /* it died or is being stopped: told elsewhere */
+	if (verdict->status < 0 && !tolerable(row, verdict)) {
+		error = *verdict->error;
+		refuse(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT);
+		return;
+	}
+	if (verdict->status < 0)
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented: %s", row->name, verdict->error->text);
+	else if (keep_result(plugin, row, verdict->result, &error) < 0) {
+		refuse(plugin, &error, verdict->result, false);
+		return;
+	}
+	if (plugin->state == MORTISE_GREETING && plugin->link)
+		greet_with(plugin, next_row(plugin->dialect, row));
+}

@@ -1,0 +1,143 @@
+/* The host: a loop, a thread rule, and the lists of what lives on it. */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/trace.h"
+#include "host/host.h"
+
+int mor_host_check_thread(const mortise_host *host, mortise_error *err)
+{
+	if (!host)
+		return mor_fail(err, MORTISE_EINVAL, "host is NULL");
+	if (!pthread_equal(host->owner, pthread_self()))
+		return mor_fail(err, MORTISE_ETHREAD,
+				"only the host's own thread may do this; others use mortise_host_wakeup()");
+	return 0;
+}
+
+int mor_host_check_outside(const mortise_host *host, mortise_error *err)
+{
+	int r = mor_host_check_thread(host, err);
+
+	if (r < 0)
+		return r;
+	if (host->in_callback || mor_loop_dispatching(host->loop))
+		return mor_fail(err, MORTISE_ECALLBACK, "this function runs the loop and so cannot be called from a callback");
+	return 0;
+}
+
+int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mor_link_make_fn *make_link,
+		      mortise_host **ret_host, mortise_error *err)
+{
+	mortise_host_options opt;
+	mortise_host *host;
+	int r = mor_import_options(given, &opt, sizeof(opt), err);
+
+	if (r < 0)
+		return r;
+	if (opt.flags)
+		return mor_fail(err, MORTISE_EINVAL, "host options: unknown flags");
+	host = mor_zalloc(sizeof(*host));
+	if (!host)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = mor_loop_new(loop_flags, &host->loop);
+	if (r < 0) {
+		mor_free(host);
+		return mor_fail_errno(err, r, errno, "event loop");
+	}
+	mor_trace_init();
+	host->owner = pthread_self();
+	host->on_event = opt.on_event;
+	host->arg = opt.arg;
+	host->make_link = make_link;
+	host->random = (uint32_t)mor_clock_ns() | 1;
+	mor_list_init(&host->plugins);
+	mor_list_init(&host->pools);
+	mor_list_init(&host->orphans);
+	mor_list_init(&host->spare_calls);
+	*ret_host = host;
+	return 0;
+}
+
+int mortise_host_new(const mortise_host_options *opt, mortise_host **ret_host, mortise_error *err)
+{
+	return mor_host_new_with(opt, 0, mor_link_stdio_new, ret_host, err);
+}
+
+int mortise_host_adopt(mortise_host *host)
+{
+	if (!host)
+		return MORTISE_EINVAL;
+	host->owner = pthread_self();
+	return 0;
+}
+
+mortise_host *mortise_host_free(mortise_host *host)
+{
+	if (!host || mor_host_check_outside(host, NULL) < 0)
+		return host;
+	/* From here on callbacks run (the last ones of every call), but must not run the loop. */
+	host->in_callback++;
+	while (!mor_list_empty(&host->pools))
+		mortise_pool_free(mor_container_of(host->pools.next, mortise_pool, node));
+	while (!mor_list_empty(&host->plugins))
+		mor_plugin_destroy(mor_container_of(host->plugins.next, mortise_plugin, node));
+	mor_request_free_orphans(host);
+	mor_call_free_spares(host);
+	mor_buf_fini(&host->compose);
+	mor_loop_free(host->loop);
+	mor_free(host);
+	return NULL;
+}
+
+int mortise_host_fd(mortise_host *host)
+{
+	int r = mor_host_check_thread(host, NULL);
+
+	return r < 0 ? r : mor_loop_fd(host->loop);
+}
+
+int mortise_host_dispatch(mortise_host *host)
+{
+	int r = mor_host_check_outside(host, NULL);
+
+	return r < 0 ? r : mor_loop_dispatch(host->loop);
+}
+
+int mortise_host_wait(mortise_host *host, int timeout_ms)
+{
+	int r = mor_host_check_outside(host, NULL);
+
+	return r < 0 ? r : mor_loop_wait(host->loop, timeout_ms);
+}
+
+int mortise_host_wakeup(mortise_host *host)
+{
+	return host ? mor_loop_wakeup(host->loop) : MORTISE_EINVAL;
+}
+
+int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)
+{
+	int r = mor_host_check_thread(host, NULL);
+
+	if (r < 0)
+		return r;
+	host->tap = tap;
+	host->tap_arg = arg;
+	return 0;
+}
+
+void mor_host_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
+{
+	mortise_host *host = plugin->host;
+	mortise_tap_frame frame = { plugin, direction, 0, { body.ptr, body.len } };
+
+	if (!host->tap)
+		return;
+	frame.time_ns = mor_clock_ns();
+	host->in_callback++;
+	host->tap(&frame, host->tap_arg);
+	host->in_callback--;
+}

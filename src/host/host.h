@@ -1,0 +1,356 @@
+/*
+ * Inside of the host room: the structs behind the public handles, and who may call what.
+ *
+ *	host.c       the host itself: loop, thread rule, tap          plugin.c     making, reading settings, refs
+ *	state.c      states, legal moves, the one writer              greet.c      HELLO and INIT after a start
+ *	call.c       a call is started, queued, sent, cancelled       settle.c     how calls end; time limits; ghosts
+ *	answer.c     is this answer a success? synchronous calls      table.c      id -> call
+ *	receive.c    what arrives: replies, notes, faults             request.c    what the plugin asks; batches
+ *	supervise.c  start, death, backoff, the stop ladder           health.c     pings and their verdicts
+ *	describe.c   describe JSON                                    pool.c       several workers, one queue
+ *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
+ *	settings.c   configuration -> numbers                         options.c    versioned option structs
+ *	events.c, env.c
+ *
+ * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
+ * mor_host_... wrappers in host.c, which count how deep we are in them.
+ */
+#ifndef MOR_HOST_HOST_H
+#define MOR_HOST_HOST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "dialect/dialect.h"
+#include "host/link.h"
+#include "loop/loop.h"
+#include "manifest/manifest.h"
+#include "proc/proc.h"
+
+/* ---- host ---- */
+
+struct mortise_host {
+	struct mor_loop *loop;
+	pthread_t owner;
+	mortise_event_fn *on_event;
+	void *arg;
+	mortise_tap_fn *tap;
+	void *tap_arg;
+	struct mor_list plugins, pools;
+	struct mor_list orphans;     /* requests whose plugin is gone, until they are answered */
+	struct mor_list spare_calls; /* calls are recycled: no allocation on the hot path */
+	unsigned spare_count;
+	unsigned in_callback;
+	struct mor_buf compose;      /* the message being written; reused */
+	mor_link_make_fn *make_link;
+	uint32_t random;             /* jitter of the backoff */
+};
+
+/* For tests: a virtual clock and another kind of link. */
+int mor_host_new_with(const mortise_host_options *opt, unsigned loop_flags, mor_link_make_fn *make_link,
+		      mortise_host **ret_host, mortise_error *err);
+
+/* 0, or MORTISE_ETHREAD on a foreign thread. */
+int mor_host_check_thread(const mortise_host *host, mortise_error *err);
+/* The same, and MORTISE_ECALLBACK inside a callback or dispatch. */
+int mor_host_check_outside(const mortise_host *host, mortise_error *err);
+void mor_host_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body);
+
+/* ---- options.c: caller's struct of any known size -> ours ---- */
+int mor_import_options(const void *given, void *ret, size_t known_size, mortise_error *err);
+
+/* ---- calls ---- */
+
+enum mor_call_state {
+	MOR_CALL_IDLE,    /* in the spare list                                                       */
+	MOR_CALL_QUEUED,  /* waits for the plugin to be ready and for a slot                         */
+	MOR_CALL_WRITING, /* given to the link                                                       */
+	MOR_CALL_SENT,    /* its last byte is written: the time limit runs                           */
+	MOR_CALL_TAKEN,   /* in no list: about to be sent or settled                                 */
+	MOR_CALL_LATE     /* settled (time-out, cancel), but its slot is kept: nobody is told any more */
+};
+
+enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BYE, MOR_FOR_CANCEL };
+
+struct mor_verdict; /* below */
+
+struct mortise_call {
+	struct mor_list node;         /* queue, writing, flight or spare */
+	struct mortise_call *chain;   /* in the id table */
+	mortise_plugin *plugin;
+	const struct mor_method *method; /* the row; never NULL */
+	char *name;                   /* wire method: short_name, or memory of its own */
+	char short_name[40];
+	enum mor_call_state state;
+	enum mor_call_purpose purpose;
+	uint64_t flags;
+	int64_t id;
+	uint64_t end;                 /* link->queued when it was given to the link */
+	uint32_t timeout_ms, queue_ms;
+	int64_t sent_ms, piece_ms, late_since_ms;
+	bool acked;
+	int64_t due_ms;               /* when its state's time is up; 0: never. One timer per plugin watches all */
+	struct mor_task cancel_task;
+	mortise_reply_fn *on_reply;
+	void *arg;
+	struct mor_buf params;        /* only while queued */
+};
+
+/* How a call ends. Everything is borrowed for the length of mor_call_settle(). */
+struct mor_verdict {
+	int status;
+	struct mor_slice result, error_data;
+	const mortise_error *error;
+};
+
+struct mor_call_table { /* id -> call, chained, power of two */
+	mortise_call **slots;
+	size_t mask, count;
+};
+int mor_table_add(struct mor_call_table *table, mortise_call *call);
+mortise_call *mor_table_find(const struct mor_call_table *table, int64_t id);
+void mor_table_remove(struct mor_call_table *table, mortise_call *call);
+void mor_table_fini(struct mor_call_table *table);
+
+/* mortise_call_start() behind its checks: the options are our own. */
+int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *opt,
+		   mortise_call **ret_call, mortise_error *err);
+/* Internal calls (greeting, ping, bye) skip the queue. `params` may be absent. */
+int mor_call_internal(mortise_plugin *plugin, const struct mor_method *method, enum mor_call_purpose purpose,
+		      struct mor_slice params, mortise_error *err);
+/* Sends what the slots allow. Called whenever a slot, the state or the health changes. */
+void mor_call_pump(mortise_plugin *plugin);
+void mor_call_written(mortise_plugin *plugin, uint64_t total);
+/* A piece: the call goes on. */
+void mor_call_piece(mortise_call *call, struct mor_slice data);
+/* The last callback. keep_slot: the plugin may still answer, so the call stays as a ghost (LATE). */
+void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool keep_slot);
+/* An answer arrived: result or error, judged by the row (ok, why, fields) before it is settled. */
+void mor_call_answer(mortise_call *call, const struct mor_message *message);
+void mor_call_fail(mortise_call *call, const mortise_error *error);
+/* The rule behind mor_method.ok. */
+bool mor_says_failure(const char *ok, const struct mor_value *value);
+/* Takes what runs (and, if asked, what waits) out of the plugin's hands, ghosts included, so that a new
+ * process can begin; then the state changes; then they fail. In that order, because callbacks start calls. */
+void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too);
+void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict);
+/* May the plugin still answer after the call is over? Then its slot stays taken. */
+bool mor_call_keeps_slot(const mortise_call *call);
+void mor_call_send_cancel(mortise_call *call);
+void mor_call_unlink(mortise_call *call);
+void mor_call_recycle(mortise_host *host, mortise_call *call);
+/* The call's time is up in `in_ms` from now (0: no limit). */
+void mor_call_set_due(mortise_call *call, uint32_t in_ms);
+/* Ends a ghost: its slot is free again. */
+void mor_call_release(mortise_call *call);
+/* Fails what waits. */
+void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verdict);
+/* The only call in flight that still waits for an answer, or NULL. */
+mortise_call *mor_call_only(mortise_plugin *plugin);
+void mor_call_free_spares(mortise_host *host);
+
+/* ---- requests from the plugin ---- */
+
+struct mor_batch {
+	unsigned open;       /* elements not answered yet, plus one while the batch is being read */
+	struct mor_buf out;  /* "[...": replies so far */
+};
+
+struct mortise_request {
+	struct mor_list node;
+	mortise_plugin *plugin; /* NULL once it died */
+	struct mor_batch *batch;
+	char *id;               /* verbatim JSON */
+	bool answered;
+};
+#define MOR_OPEN_REQUESTS 4096 /* per plugin; more are refused with -32000 */
+void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch);
+void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message);
+void mor_request_drop_all(mortise_plugin *plugin);
+void mor_request_free_orphans(mortise_host *host);
+/* Answers on behalf of nobody: no handle was made. */
+void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code,
+			const char *message);
+
+/* ---- plugins ---- */
+
+enum mor_rung { MOR_RUNG_NONE, MOR_RUNG_BYE, MOR_RUNG_INPUT, MOR_RUNG_TERM, MOR_RUNG_KILL };
+
+struct mor_counters {
+	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in, bytes_out;
+};
+
+struct mor_health_state {
+	int healthy;          /* 1, 0, -1: not known                                    */
+	bool unimplemented;   /* -32601: never asked again                              */
+	bool asked;           /* in this process                                        */
+	bool pinging, holding; /* holding: calls wait for this ping's answer            */
+	unsigned misses;
+	int64_t since_ms;
+	uint32_t every_ms;
+	char status[32], reason[256];
+	struct mor_timer timer;
+};
+
+struct mor_timeout {
+	char *method;
+	uint32_t ms;
+};
+
+#define MOR_DEATHS 64 /* the highest restart intensity */
+
+struct mortise_plugin {
+	struct mor_session session;  /* what the dialect's hooks see; keep first */
+	mortise_host *host;
+	struct mor_list node;
+	unsigned refs;               /* the embedder's */
+	unsigned holds;              /* ours: frames on the stack that still look at it */
+	bool gone;                   /* no reference left: it only waits for the holds */
+	/* what it is */
+	struct mor_manifest *manifest;
+	const struct mor_dialect *dialect;
+	uint64_t flags;
+	mortise_event_fn *on_event;
+	mortise_request_fn *on_request;
+	void *arg;
+	struct mor_command command;
+	char **env;
+	struct mor_link_options link_options;
+	struct mor_stop stop;
+	struct mor_restart restart;
+	unsigned max_in_flight;
+	struct mor_timeout *timeouts;
+	size_t timeout_count;
+	/* how it is */
+	struct mor_link *link;       /* NULL: no process */
+	enum mortise_state state;
+	int64_t state_ms;
+	int pid;
+	bool end_seen;               /* on_end came: nobody to signal any more */
+	/* calls */
+	struct mor_list queue, writing, flight;
+	struct mor_call_table table;
+	unsigned in_flight;          /* slots taken, ghosts included */
+	unsigned waiting;            /* in the queue */
+	int64_t next_id, last_sign_ms;
+	bool pumping;
+	const struct mor_method *last_row; /* what last_action means; NULL: not known */
+	char last_action[40];
+	/* greeting */
+	const struct mor_method *greeting;
+	struct mor_doc *hello, *init;
+	/* ladder and restart */
+	enum mor_rung rung;
+	const struct mor_method *bye; /* the goodbye that was said last */
+	enum mortise_state after_drain;
+	int64_t ladder_ms;
+	struct mor_timer ladder, restart_timer, broken_timer;
+	struct mor_timer deadline;   /* not later than the earliest due_ms of a call */
+	const char *broken;
+	int64_t deaths[MOR_DEATHS];
+	unsigned death_count, backoff_step;
+	struct mor_health_state health;
+	struct mor_list requests;
+	unsigned open_requests;
+	unsigned pool_load;          /* calls that its pool has given it */
+	struct mor_counters counters;
+	bool paused, was_ready;      /* was_ready: in this process */
+	mortise_error failure;       /* why it is FAILED */
+	char last_error[512], last_stderr[256], truncated[192];
+};
+
+/* plugin.c */
+int mor_plugin_check(mortise_plugin *plugin, mortise_error *err); /* thread; gone */
+uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method);
+/* Every way in (public function, link event, timer, task) holds the plugin while it runs: a callback may
+ * drop the last reference. */
+mortise_plugin *mor_plugin_hold(mortise_plugin *plugin);
+void mor_plugin_drop(mortise_plugin *plugin);
+static inline void mor_plugin_drop_at(mortise_plugin **plugin)
+{
+	mor_plugin_drop(*plugin);
+}
+#define MOR_HOLD(plugin) \
+	__attribute__((cleanup(mor_plugin_drop_at), unused)) mortise_plugin *held_ = mor_plugin_hold(plugin)
+/* Kills the process and ends the calls with MORTISE_ECANCELED; what is left is a shell that says ECLOSED. */
+void mor_plugin_destroy(mortise_plugin *plugin);
+/* What tells the interfaces: the manifest on disk where it does, else HELLO's result; NULL: neither. */
+const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
+
+/* settings.c, env.c */
+int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err);
+char **mor_env_build(const mortise_plugin *plugin); /* NULL: out of memory */
+void mor_env_free(char **list);
+
+/* events.c */
+void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char *text);
+void mor_event_full(mortise_plugin *plugin, mortise_event *event);
+void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* state.c */
+bool mor_state_may(enum mortise_state from, enum mortise_state to);
+void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *why);
+
+/* supervise.c */
+extern const struct mor_link_events mor_plugin_link_events;
+int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
+void mor_supervise_ready(mortise_plugin *plugin);
+/* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
+void mor_supervise_bye_answered(mortise_plugin *plugin);
+/* The plugin does not react: fail what runs, SIGTERM on, restart. */
+void mor_supervise_wedged(mortise_plugin *plugin, const char *why);
+/* Protocol cannot go on: everything fails with `error`, the ladder begins at `rung`. */
+void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung);
+/* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
+void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
+
+/* greet.c */
+/* A row's template with its ${words} replaced by JSON values; what a word stands for is in dialect.h. */
+struct mor_template_words {
+	int64_t id;
+	const char *action;
+	struct mor_slice params;
+};
+int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
+		      struct mor_buf *out);
+void mor_greet_begin(mortise_plugin *plugin);
+void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict);
+
+/* receive.c */
+void mor_receive_message(void *arg, const struct mor_message *message);
+void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message); /* no tap, no counting */
+void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
+void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count);
+
+/* ---- pools ---- */
+
+struct mortise_pool {
+	struct mor_list node;
+	mortise_host *host;
+	mortise_plugin **workers;
+	uint32_t count, retries, max_queue, queued;
+	unsigned per_worker;   /* calls a worker may have at once */
+	struct mor_list jobs;  /* waiting */
+	struct mor_list active;
+	struct mor_task task;
+	struct mor_grave grave;
+	bool stopping, freed;
+};
+
+/* health.c */
+void mor_health_started(mortise_plugin *plugin); /* a new process is ready */
+void mor_health_ended(mortise_plugin *plugin, const char *why);
+/* Before calls are sent: true when a ping was sent first and they must wait. */
+bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next);
+void mor_health_after_timeout(mortise_plugin *plugin);
+void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict);
+void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason);
+
+#endif

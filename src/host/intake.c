@@ -1,0 +1,123 @@
+#include "host/intake.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define KEEP_BYTES (64 * 1024) /* a larger buffer is given back once it is empty */
+
+void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct mor_link_options *opt)
+{
+	*in = (struct mor_intake){ .link = link, .opt = opt };
+	mor_deframer_init(&in->deframer, opt->framing, opt->frame_limit, opt->deframe_flags);
+}
+
+void mor_intake_fini(struct mor_intake *in)
+{
+	mor_buf_fini(&in->pending);
+}
+
+static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struct mor_message *message, const mortise_error *error)
+{
+	char excerpt[96], text[320];
+
+	/* No id: it cannot be told from a stray print that happens to begin with a bracket. */
+	if (message->id_int <= 0) {
+		in->link->events->on_noise(in->link->arg, frame, frame.len);
+		return;
+	}
+	snprintf(text, sizeof(text), "is no JSON-RPC message: %.160s: %s", error->text, mor_printable(frame, excerpt, sizeof(excerpt)));
+	in->link->events->on_fault(in->link->arg, MOR_FAULT_BAD_JSON, message, text);
+}
+
+static void frame_arrived(struct mor_intake *in, struct mor_slice frame)
+{
+	struct mor_message message = { .id_int = -1 };
+	mortise_error error;
+	int r = mor_envelope_scan(frame, in->opt->envelope_flags, in->opt->max_depth, &message, &error);
+
+	if (r == 0)
+		in->link->events->on_message(in->link->arg, &message);
+	else
+		bad_frame(in, frame, &message, &error);
+}
+
+/* The beginning of an oversize frame usually still shows which call it answers. */
+static void too_big(struct mor_intake *in, const struct mor_item *item, const char *window, size_t len)
+{
+	struct mor_message message = { .id_int = -1 };
+	char text[160], limit[32], size[32];
+
+	if (item->body.ptr)
+		mor_envelope_scan(item->body, in->opt->envelope_flags, in->opt->max_depth, &message, NULL);
+	else
+		mor_envelope_scan((struct mor_slice){ window, len }, in->opt->envelope_flags, in->opt->max_depth, &message, NULL);
+	mor_format_bytes(in->opt->frame_limit, limit);
+	if (item->size)
+		snprintf(text, sizeof(text), "%s, over the limit of %s for one message (limits.frame)", mor_format_bytes(item->size, size), limit);
+	else
+		snprintf(text, sizeof(text), "over the limit of %s for one message (limits.frame)", limit);
+	in->link->events->on_fault(in->link->arg, MOR_FAULT_TOO_BIG, &message, text);
+}
+
+static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_eof)
+{
+	char excerpt[96], text[192];
+
+	snprintf(text, sizeof(text), "stdout %s: %s", item->why ? item->why : "is no frame", mor_excerpt(item->body, excerpt, sizeof(excerpt)));
+	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
+}
+
+/* Hands on every item that stands in the window. Returns how much of it is used up. */
+static size_t consume(struct mor_intake *in, const char *window, size_t len, bool at_eof)
+{
+	size_t used = 0;
+
+	while (!in->dead && !in->paused && used < len) {
+		struct mor_item item = { 0 };
+		enum mor_item_kind kind = mor_deframe(&in->deframer, window + used, len - used, at_eof, &item);
+
+		if (kind == MOR_ITEM_MORE)
+			break;
+		if (kind == MOR_ITEM_FRAME)
+			frame_arrived(in, item.body);
+		else if (kind == MOR_ITEM_NOISE)
+			in->link->events->on_noise(in->link->arg, item.body, item.used);
+		else if (kind == MOR_ITEM_TOO_BIG)
+			too_big(in, &item, window + used, len - used);
+		else if (kind == MOR_ITEM_CORRUPT) {
+			corrupt(in, &item, at_eof);
+			return len;
+		}
+		used += item.used;
+	}
+	return used;
+}
+
+void mor_intake_out_of_memory(struct mor_intake *in)
+{
+	mor_buf_fini(&in->pending);
+	in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be buffered: out of memory");
+}
+
+void mor_intake_take(struct mor_intake *in, const char *bytes, size_t len)
+{
+	size_t used = consume(in, bytes, len, false);
+
+	if (in->dead || used == len)
+		return;
+	if (mor_buf_append(&in->pending, bytes + used, len - used) < 0)
+		mor_intake_out_of_memory(in);
+}
+
+void mor_intake_resume(struct mor_intake *in, bool at_eof)
+{
+	size_t used = consume(in, in->pending.data, in->pending.len, at_eof);
+
+	if (in->dead)
+		return;
+	mor_buf_consume(&in->pending, used);
+	if (!in->pending.len)
+		mor_buf_reset(&in->pending, KEEP_BYTES);
+}

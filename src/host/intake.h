@@ -1,0 +1,29 @@
+/*
+ * The receiving half of a link: bytes in, messages, faults and noise out, through the link's events. Shared by
+ * every link that carries frames. Only what a delivery leaves incomplete is kept.
+ */
+#ifndef MOR_HOST_INTAKE_H
+#define MOR_HOST_INTAKE_H
+
+#include "base/buf.h"
+#include "host/link.h"
+#include "wire/framing.h"
+
+struct mor_intake {
+	struct mor_link *link;
+	const struct mor_link_options *opt;
+	struct mor_deframer deframer;
+	struct mor_buf pending; /* arrived, but not yet a whole frame; or held back while paused */
+	bool dead;              /* the link was freed by a callback: touch nothing more           */
+	bool paused;
+};
+
+void mor_intake_init(struct mor_intake *intake, struct mor_link *link, const struct mor_link_options *opt);
+void mor_intake_fini(struct mor_intake *intake);
+/* Fresh bytes, while nothing is pending: whole frames are handed on as slices of them. */
+void mor_intake_take(struct mor_intake *intake, const char *bytes, size_t len);
+/* More bytes were put behind `pending`, or a pause is over. at_eof: none will follow. */
+void mor_intake_resume(struct mor_intake *intake, bool at_eof);
+void mor_intake_out_of_memory(struct mor_intake *intake);
+
+#endif

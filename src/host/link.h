@@ -1,0 +1,95 @@
+/*
+ * A link is how the host reaches one running plugin. The state machines in this room know nothing else
+ * of pipes and processes. Links: stdio (proc + framing + envelope), script (plays a .talk inside a test,
+ * the only one used with the virtual clock), later grpc.
+ *
+ * Down: start, send, close_input, pause, order. Up: the events, always from the loop, never from inside a
+ * call down (except that start may fail by return value). on_end comes exactly once per successful
+ * start, after every message that the plugin managed to write; then the link may be freed or started
+ * again. All bodies are slices valid until the callback returns.
+ */
+#ifndef MOR_HOST_LINK_H
+#define MOR_HOST_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/slice.h"
+#include "loop/loop.h"
+#include "proc/proc.h"
+#include "wire/envelope.h"
+#include "wire/framing.h"
+
+struct mor_link;
+
+struct mor_link_end {
+	bool clean;          /* exit status 0                                                            */
+	bool known;
+	bool violation;      /* ended by its jail; the text says what it tried                           */
+	int status;          /* exit code or signal number                                               */
+	bool by_signal;
+	char text[384];      /* "exited with status 3"; more when the cause is known                     */
+	char last_stderr[256]; /* "" when there was none                                                 */
+};
+
+enum mor_fault { /* what a plugin may do wrong on the wire */
+	MOR_FAULT_BAD_JSON,  /* a frame that is no JSON-RPC message; `message` may carry an id           */
+	MOR_FAULT_TOO_BIG,   /* a frame over the limit; skipped                                          */
+	MOR_FAULT_CORRUPT,   /* the stream cannot be followed any further                                */
+	MOR_FAULT_TRUNCATED  /* stdout ended inside a frame                                              */
+};
+
+struct mor_link_events {
+	void (*on_started)(void *arg, int pid);
+	void (*on_message)(void *arg, const struct mor_message *message);
+	void (*on_fault)(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
+	void (*on_noise)(void *arg, struct mor_slice bytes, uint64_t count);
+	void (*on_stderr)(void *arg, struct mor_slice line);
+	void (*on_written)(void *arg, uint64_t total); /* bytes since start that the pipe has taken     */
+	/* stdout ended, or the plugin closed its stdin, while the process still runs: "closed its stdout".
+	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
+	void (*on_broken)(void *arg, const char *what);
+	void (*on_end)(void *arg, const struct mor_link_end *how);
+};
+
+struct mor_link_ops {
+	int (*start)(struct mor_link *link, mortise_error *err);
+	/* Queues one message (already one line where the framing is lines). It leaves with everything else
+	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
+	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
+	int (*send)(struct mor_link *link, struct mor_slice body);
+	void (*close_input)(struct mor_link *link); /* after what is queued has been written            */
+	void (*pause)(struct mor_link *link, bool on);
+	void (*order)(struct mor_link *link, enum mor_order order);
+	/* Ends it at once without events (the process is killed and reaped) and frees the link. */
+	void (*free)(struct mor_link *link);
+};
+
+struct mor_link {
+	const struct mor_link_ops *ops;
+	const struct mor_link_events *events;
+	void *arg; /* for the events */
+	struct mor_loop *loop;
+	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
+	uint64_t written;
+};
+
+struct mor_link_options {
+	const struct mor_command *command;
+	enum mor_framing framing;
+	unsigned deframe_flags, envelope_flags, max_depth;
+	size_t frame_limit, send_limit, queue_limit;
+	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */
+};
+
+/* The command and everything in the options is borrowed as long as the link lives. */
+int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt,
+		       const struct mor_link_events *events, void *arg, struct mor_link **ret);
+
+/* How a host makes links: stdio, unless a test brings its own. */
+typedef int mor_link_make_fn(struct mor_loop *loop, const struct mor_link_options *opt,
+			     const struct mor_link_events *events, void *arg, struct mor_link **ret);
+
+#endif

@@ -1,0 +1,239 @@
+/* A plugin as the embedder holds it: making it from options, references, what it is. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "host/host.h"
+
+int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
+{
+	if (!plugin)
+		return mor_fail(err, MORTISE_EINVAL, "plugin is NULL");
+	if (plugin->gone)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
+	return mor_host_check_thread(plugin->host, err);
+}
+
+static void session_warn(struct mor_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void session_warn(struct mor_session *session, const char *format, ...)
+{
+	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mor_event(plugin, MORTISE_EVENT_WARNING, text);
+}
+
+static const char *session_quirk(struct mor_session *session, const char *name)
+{
+	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
+	const char *value = mor_manifest_text(plugin->manifest, "quirks", name);
+
+	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
+		if (!strcmp(quirk->name, name))
+			value = quirk->def;
+	}
+	return value;
+}
+
+static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+{
+	struct mor_manifest_query query = {
+		.path = opt->path, .argv = opt->argv, .name = opt->name, .dialect = opt->dialect,
+		.set = opt->set,   .env = opt->env,   .config = opt->config,
+	};
+	int r = mor_manifest_load(&query, &plugin->manifest, err);
+
+	if (r < 0)
+		return r;
+	r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
+	if (r < 0)
+		return mor_fail_prefix(err, plugin->manifest->name);
+	plugin->session = (struct mor_session){
+		.dialect = plugin->dialect,
+		.name = plugin->manifest->name,
+		.strict = opt->flags & MORTISE_STRICT,
+		.config = mor_slice_of(plugin->manifest->config),
+		.manifest = plugin->manifest->doc ? mor_doc_root(plugin->manifest->doc) : NULL,
+		.warn = session_warn,
+		.quirk = session_quirk,
+	};
+	r = mor_plugin_read_settings(plugin, err);
+	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
+}
+
+static void free_memory(mortise_plugin *plugin)
+{
+	for (size_t i = 0; i < plugin->timeout_count; i++)
+		mor_free(plugin->timeouts[i].method);
+	mor_free(plugin->timeouts);
+	mor_env_free(plugin->env);
+	mor_doc_free(plugin->hello);
+	mor_doc_free(plugin->init);
+	mor_table_fini(&plugin->table);
+	mor_manifest_free(plugin->manifest);
+	mor_free(plugin);
+}
+
+static int fill(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+{
+	int r;
+
+	plugin->flags = opt->flags;
+	r = load(plugin, opt, err);
+	if (r < 0)
+		return r;
+	plugin->env = mor_env_build(plugin);
+	if (!plugin->env)
+		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+	plugin->on_event = opt->on_event;
+	plugin->on_request = opt->on_request;
+	plugin->arg = opt->arg;
+	plugin->command = (struct mor_command){
+		.argv = (const char *const *)plugin->manifest->argv,
+		.env = (const char *const *)plugin->env,
+		.cwd = plugin->manifest->cwd,
+	};
+	plugin->link_options.command = &plugin->command;
+	plugin->health.healthy = -1;
+	return 0;
+}
+
+int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, mortise_plugin **ret_plugin,
+		       mortise_error *err)
+{
+	mortise_plugin_options opt;
+	mortise_plugin *plugin;
+	int r = mor_host_check_thread(host, err);
+
+	if (r < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
+		return r;
+	plugin = mor_zalloc(sizeof(*plugin));
+	if (!plugin)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	plugin->host = host;
+	mor_list_init(&plugin->queue);
+	mor_list_init(&plugin->writing);
+	mor_list_init(&plugin->flight);
+	mor_list_init(&plugin->requests);
+	r = fill(plugin, &opt, err);
+	if (r < 0) {
+		free_memory(plugin);
+		return r;
+	}
+	plugin->refs = 1;
+	plugin->state_ms = mor_loop_now_ms(host->loop);
+	mor_list_append(&host->plugins, &plugin->node);
+	*ret_plugin = plugin;
+	return 0;
+}
+
+mortise_plugin *mor_plugin_hold(mortise_plugin *plugin)
+{
+	plugin->holds++;
+	return plugin;
+}
+
+/* The shell of a plugin whose host is gone stays as long as the embedder holds it. */
+static void free_if_done(mortise_plugin *plugin)
+{
+	if (plugin->gone && !plugin->holds && !plugin->refs)
+		free_memory(plugin);
+}
+
+void mor_plugin_drop(mortise_plugin *plugin)
+{
+	plugin->holds--;
+	free_if_done(plugin);
+}
+
+void mor_plugin_destroy(mortise_plugin *plugin)
+{
+	struct mor_list taken;
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	plugin->gone = true; /* first: the callbacks below must find it closed */
+	mor_list_remove(&plugin->node);
+	mor_timer_stop(&plugin->ladder);
+	mor_timer_stop(&plugin->deadline);
+	mor_timer_stop(&plugin->restart_timer);
+	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->health.timer);
+	if (plugin->link)
+		plugin->link->ops->free(plugin->link);
+	plugin->link = NULL;
+	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
+	mor_call_take(plugin, &taken, true);
+	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
+	mor_request_drop_all(plugin);
+}
+
+mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin)
+{
+	if (mor_plugin_check(plugin, NULL) == 0)
+		plugin->refs++;
+	return plugin;
+}
+
+mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin)
+{
+	if (!plugin || (!plugin->gone && mor_host_check_thread(plugin->host, NULL) < 0))
+		return NULL;
+	plugin->refs--;
+	if (plugin->refs == 0 && !plugin->gone)
+		mor_plugin_destroy(plugin);
+	else
+		free_if_done(plugin);
+	return NULL;
+}
+
+int mortise_plugin_pause(mortise_plugin *plugin, int on)
+{
+	int r = mor_plugin_check(plugin, NULL);
+
+	if (r < 0)
+		return r;
+	plugin->paused = on != 0;
+	if (plugin->link)
+		plugin->link->ops->pause(plugin->link, plugin->paused);
+	return 0;
+}
+
+const char *mortise_plugin_name(mortise_plugin *plugin)
+{
+	return plugin ? plugin->session.name : "";
+}
+
+const char *mortise_plugin_dialect(mortise_plugin *plugin)
+{
+	return plugin ? plugin->dialect->name : "";
+}
+
+int mortise_plugin_state(mortise_plugin *plugin)
+{
+	int r = mor_plugin_check(plugin, NULL);
+
+	return r < 0 ? r : (int)plugin->state;
+}
+
+const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin)
+{
+	const struct mor_value *const candidates[] = { plugin->session.manifest, plugin->session.hello };
+
+	for (size_t i = 0; i < 2; i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
+
+		if (candidates[i] && mor_dialect_interfaces(plugin->dialect, candidates[i], &list) > 0)
+			return candidates[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,276 @@
+/* What arrives from a plugin: replies find their call by id, notes their role, everything else is told. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+#include "wire/envelope.h"
+
+static void dropped(mortise_plugin *plugin, const char *what, struct mor_slice id)
+{
+	char excerpt[64];
+
+	plugin->counters.dropped++;
+	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what, mor_excerpt(id, excerpt, sizeof(excerpt)));
+}
+
+/* ---- replies ---- */
+
+/* Which call does a reply belong to? By id; the two exceptions are the dialect's. */
+static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message *message)
+{
+	unsigned wire = plugin->dialect->wire;
+	mortise_call *call = message->id_int > 0 ? mor_table_find(&plugin->table, message->id_int) : NULL;
+
+	if (call)
+		return call;
+	if (wire & MOR_WIRE_ANY_REPLY_ID)
+		return mor_call_only(plugin);
+	if ((wire & MOR_WIRE_NULL_ID_FAILS_ONLY_CALL) && message->kind == MOR_MSG_ERROR &&
+	    (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE))
+		return mor_call_only(plugin);
+	return NULL;
+}
+
+static void receive_reply(mortise_plugin *plugin, const struct mor_message *message)
+{
+	mortise_call *call = find_call(plugin, message);
+
+	if (call)
+		mor_call_answer(call, message);
+	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
+		dropped(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
+			message->kind == MOR_MSG_ERROR ? message->error : message->id);
+	else
+		dropped(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
+}
+
+/* ---- notes ---- */
+
+struct note {
+	mortise_plugin *plugin;
+	const struct mor_method *row;
+	const struct mor_message *message;
+	struct mor_doc *doc; /* params */
+};
+
+/* The call that a note speaks of: by its `ref`. Where the row has none, or the dialect says that a missing or
+ * unknown one means the running call: the only one. */
+static mortise_call *note_call(const struct note *note)
+{
+	const struct mor_value *ref = note->row->ref ? mor_json_at(mor_doc_root(note->doc), note->row->ref) : NULL;
+	mortise_call *call = mor_table_find(&note->plugin->table, mor_json_int(ref, -1));
+
+	if (call || (note->row->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
+		return call;
+	return mor_call_only(note->plugin);
+}
+
+static void note_data(const struct note *note, struct mor_buf *out)
+{
+	const struct mor_value *root = mor_doc_root(note->doc);
+	const struct mor_value *data = note->row->data ? mor_json_at(root, note->row->data) : root;
+
+	if (data)
+		mor_json_write(data, false, out);
+}
+
+static void settle_by_note(const struct note *note, mortise_call *call)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
+	const struct mor_value *root = mor_doc_root(note->doc);
+	struct mor_verdict verdict = { 0 };
+	mortise_error error;
+	bool failed = note->row->role == MOR_ROLE_FAIL || mor_says_failure(note->row->ok, root);
+
+	note_data(note, &data);
+	verdict.result = mor_buf_view(&data);
+	if (failed) {
+		const struct mor_value *why = note->row->why ? mor_json_at(root, note->row->why) : NULL;
+
+		verdict.status = mor_fail(&error, MORTISE_EREMOTE, "%s: %s", note->plugin->session.name,
+					  mor_json_text(why, "the call failed"));
+		error.rpc_code = note->row->code ? mor_json_int(mor_json_at(root, note->row->code), -1) : -1;
+		verdict.error = &error;
+		verdict.error_data = mor_buf_view(&data);
+		verdict.result = (struct mor_slice){ 0 };
+	}
+	mor_call_settle(call, &verdict, false);
+}
+
+static void pass_note(const struct note *note)
+{
+	const struct mor_message *message = note->message;
+	char *method = mor_strndup(message->method.ptr, message->method.len);
+	mortise_event event = {
+		.type = MORTISE_EVENT_NOTE,
+		.method = method ? method : "",
+		.params = { message->params.ptr, message->params.len },
+	};
+
+	mor_event_full(note->plugin, &event);
+	mor_free(method);
+}
+
+/* Names pass; the numbers are those of LSP. */
+static const char *log_level(const struct mor_value *level)
+{
+	static const char *const names[] = { "info", "error", "warning", "info", "debug" };
+	int64_t number = mor_json_int(level, 0);
+
+	return mor_json_text(level, names[number > 0 && number < 5 ? number : 0]);
+}
+
+static void log_note(const struct note *note)
+{
+	const struct mor_value *root = mor_doc_root(note->doc);
+	const struct mor_value *data = mor_json_at(root, note->row->data ? note->row->data : "/message");
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	mortise_event event = {
+		.type = MORTISE_EVENT_LOG,
+		.level = log_level(note->row->level ? mor_json_at(root, note->row->level) : NULL),
+		.method = note->row->name,
+		.params = { note->message->params.ptr, note->message->params.len },
+	};
+
+	if (mor_json_type(data) == MOR_JSON_OBJECT && mor_json_get(data, "message"))
+		data = mor_json_get(data, "message");
+	if (mor_json_type(data) == MOR_JSON_STRING)
+		mor_buf_slice(&text, mor_json_string(data));
+	else if (data)
+		mor_json_write(data, false, &text);
+	mor_buf_byte(&text, '\0');
+	event.text = mor_buf_failed(&text) ? "" : text.data;
+	mor_event_full(note->plugin, &event);
+}
+
+static void call_note(const struct note *note)
+{
+	mortise_call *call = note_call(note);
+
+	if (!call) {
+		pass_note(note); /* perhaps something of the plugin's own */
+	} else if (call->state == MOR_CALL_LATE && note->row->role == MOR_ROLE_PIECE) {
+		dropped(note->plugin, "a piece of a call that is over", note->message->method);
+	} else if (call->state == MOR_CALL_LATE) {
+		dropped(note->plugin, "late end of a call", note->message->method);
+		mor_call_release(call);
+	} else if (note->row->role == MOR_ROLE_PIECE) {
+		MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
+
+		note_data(note, &data);
+		mor_call_piece(call, mor_buf_view(&data));
+	} else {
+		settle_by_note(note, call);
+	}
+}
+
+static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
+{
+	struct note note = { plugin, mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method), message, NULL };
+	enum mor_role role = note.row ? note.row->role : MOR_ROLE_NOTE;
+
+	if (role != MOR_ROLE_PIECE && role != MOR_ROLE_DONE && role != MOR_ROLE_FAIL && role != MOR_ROLE_LOG) {
+		pass_note(&note);
+		return;
+	}
+	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0)
+		return; /* out of memory: the scanner has vouched for the JSON */
+	if (role == MOR_ROLE_LOG)
+		log_note(&note);
+	else
+		call_note(&note);
+	mor_doc_free(note.doc);
+}
+
+/* ---- link events ---- */
+
+void mor_receive_message(void *arg, const struct mor_message *message)
+{
+	mortise_plugin *plugin = arg;
+
+	MOR_HOLD(plugin);
+	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	plugin->counters.bytes_in += message->whole.len;
+	mor_host_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
+	mor_receive_route(plugin, message);
+}
+
+void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message)
+{
+	if (message->lax)
+		mor_event(plugin, MORTISE_EVENT_WARNING, "a message without \"jsonrpc\": \"2.0\"");
+	switch (message->kind) {
+	case MOR_MSG_RESULT:
+	case MOR_MSG_ERROR:
+		receive_reply(plugin, message);
+		break;
+	case MOR_MSG_NOTE:
+		receive_note(plugin, message);
+		break;
+	case MOR_MSG_REQUEST:
+		mor_request_receive(plugin, message, NULL);
+		break;
+	case MOR_MSG_BATCH:
+		mor_request_batch(plugin, message);
+		break;
+	}
+}
+
+static void fail_one(mortise_plugin *plugin, const struct mor_message *message, int code, const char *text)
+{
+	mortise_call *call = message && message->id_int > 0 ? mor_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_error error;
+
+	if (!call && code == MORTISE_ELIMIT)
+		call = mor_call_only(plugin);
+	if (!call) {
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "%s", text);
+		return;
+	}
+	if (call->state == MOR_CALL_LATE) {
+		mor_call_release(call);
+		return;
+	}
+	mor_fail(&error, code, "%s: answer to \"%s\": %s", plugin->session.name, call->name, text);
+	mor_call_fail(call, &error);
+}
+
+void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text)
+{
+	mortise_plugin *plugin = arg;
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	switch (fault) {
+	case MOR_FAULT_BAD_JSON:
+		fail_one(plugin, message, MORTISE_EPROTO, text);
+		break;
+	case MOR_FAULT_TOO_BIG:
+		fail_one(plugin, message, MORTISE_ELIMIT, text);
+		break;
+	case MOR_FAULT_CORRUPT:
+		mor_fail(&error, MORTISE_EPROTO, "%s: %s", plugin->session.name, text);
+		mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
+		break;
+	case MOR_FAULT_TRUNCATED:
+		/* The end of the process follows and takes this text along. */
+		snprintf(plugin->truncated, sizeof(plugin->truncated), "%s", text);
+		break;
+	}
+}
+
+void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count)
+{
+	mortise_plugin *plugin = arg;
+	char excerpt[256];
+	mortise_event event = { .type = MORTISE_EVENT_NOISE, .text = excerpt, .count = count };
+
+	MOR_HOLD(plugin);
+	plugin->counters.noise_bytes += count;
+	mor_printable(bytes, excerpt, sizeof(excerpt));
+	mor_event_full(plugin, &event);
+}

@@ -1,0 +1,283 @@
+/*
+ * What a plugin asks of us. Each request is answered exactly once, now or later, by the dialect, the
+ * embedder, or with -32601. Replies to a batch are gathered into one array frame here, never in a dialect.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "host/host.h"
+#include "wire/envelope.h"
+
+/* ---- sending answers ---- */
+
+static int send_body(mortise_plugin *plugin, struct mor_slice body)
+{
+	mortise_error error;
+	int r;
+
+	if (!plugin->link || plugin->end_seen)
+		return MORTISE_ECLOSED;
+	mor_host_tap(plugin, MORTISE_TO_PLUGIN, body);
+	r = plugin->link->ops->send(plugin->link, body);
+	if (r == 0)
+		plugin->counters.bytes_out += body.len;
+	if (r == MORTISE_EOVERLOAD) {
+		/* It asks and does not read the answers: that can only grow. */
+		mor_fail(&error, r, "%s: does not read the answers to its requests", plugin->session.name);
+		mor_supervise_breach(plugin, &error, MOR_RUNG_TERM);
+	}
+	return r;
+}
+
+static void batch_done(mortise_plugin *plugin, struct mor_batch *batch)
+{
+	if (--batch->open)
+		return;
+	if (plugin && batch->out.len) {
+		mor_buf_byte(&batch->out, ']');
+		if (!mor_buf_failed(&batch->out))
+			send_body(plugin, mor_buf_view(&batch->out));
+	}
+	mor_buf_fini(&batch->out);
+	mor_free(batch);
+}
+
+static int send_answer(mortise_plugin *plugin, struct mor_batch *batch, struct mor_buf *body)
+{
+	if (mor_buf_failed(body))
+		return body->status;
+	if (!batch)
+		return send_body(plugin, mor_buf_view(body));
+	mor_buf_byte(&batch->out, batch->out.len ? ',' : '[');
+	return mor_buf_slice(&batch->out, mor_buf_view(body));
+}
+
+void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code, const char *message)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
+
+	mor_write_error(&body, id, code, message, (struct mor_slice){ 0 });
+	send_answer(plugin, batch, &body);
+}
+
+/* ---- the handle ---- */
+
+static void release(mortise_request *request)
+{
+	mor_list_remove(&request->node);
+	if (request->plugin)
+		request->plugin->open_requests--;
+	if (request->batch)
+		batch_done(request->plugin, request->batch);
+	mor_free(request->id);
+	mor_free(request);
+}
+
+void mor_request_drop_all(mortise_plugin *plugin)
+{
+	/* The embedder may still hold the handles: they stay, without a plugin, until they are answered. */
+	MOR_LIST_EACH(node, after, &plugin->requests) {
+		mortise_request *request = mor_container_of(node, mortise_request, node);
+
+		mor_list_remove(&request->node);
+		if (request->batch)
+			batch_done(NULL, request->batch);
+		request->batch = NULL;
+		request->plugin = NULL;
+		mor_list_append(&plugin->host->orphans, &request->node);
+	}
+	plugin->open_requests = 0;
+}
+
+void mor_request_free_orphans(mortise_host *host)
+{
+	while (!mor_list_empty(&host->orphans))
+		release(mor_container_of(host->orphans.next, mortise_request, node));
+}
+
+mortise_plugin *mortise_request_plugin(mortise_request *request)
+{
+	return request ? request->plugin : NULL;
+}
+
+static int answer(mortise_request *request, struct mor_buf *body)
+{
+	mortise_plugin *plugin = request->plugin;
+	int r = MORTISE_ECLOSED;
+
+	if (plugin) {
+		MOR_HOLD(plugin);
+		r = send_answer(plugin, request->batch, body);
+		/* A breach in there may have dropped it from the plugin; release works either way. */
+		release(request);
+		return r;
+	}
+	release(request);
+	return r;
+}
+
+int mortise_request_reply(mortise_request *request, mortise_json result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
+	struct mor_slice text = { result.text ? result.text : "null", result.text ? result.len : 4 };
+
+	if (!request)
+		return MORTISE_EINVAL;
+	if (!mor_json_valid(text, 0, 0, NULL))
+		return MORTISE_EINVAL;
+	if (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len)) {
+		mor_json_one_line(text, &line);
+		text = mor_buf_view(&line);
+	}
+	mor_write_result(&body, mor_slice_of(request->id), text);
+	return answer(request, &body);
+}
+
+int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
+	struct mor_slice text = { data.text, data.len };
+
+	if (!request || (data.text && !mor_json_valid(text, 0, 0, NULL)))
+		return MORTISE_EINVAL;
+	if (data.text) {
+		mor_json_one_line(text, &line);
+		text = mor_buf_view(&line);
+	}
+	mor_write_error(&body, mor_slice_of(request->id), rpc_code, message ? message : "error", text);
+	return answer(request, &body);
+}
+
+/* ---- receiving ---- */
+
+static mortise_request *make_request(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch)
+{
+	mortise_request *request = mor_zalloc(sizeof(*request));
+
+	if (!request)
+		return NULL;
+	request->id = mor_strndup(id.ptr, id.len);
+	if (!request->id) {
+		mor_free(request);
+		return NULL;
+	}
+	request->plugin = plugin;
+	request->batch = batch;
+	if (batch)
+		batch->open++;
+	plugin->open_requests++;
+	mor_list_append(&plugin->requests, &request->node);
+	return request;
+}
+
+/* The error response goes out; where the dialect calls it a breach the session ends with it. */
+static void answer_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch, int status, mortise_error *error)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
+
+	mor_write_error(&body, message->id, error->rpc_code, error->text, (struct mor_slice){ 0 });
+	send_answer(plugin, batch, &body);
+	if (status == MORTISE_EPROTO)
+		mor_supervise_breach(plugin, error, MOR_RUNG_INPUT);
+}
+
+/* 1: the dialect has answered, or the specification wants no answer. */
+static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message, struct mor_batch *batch)
+{
+	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT, body = MOR_BUF_INIT;
+	struct mor_doc *doc = NULL;
+	mortise_error error = { 0 };
+	int r = 0;
+
+	if (row && row->template) {
+		r = mor_template_fill(plugin, row->template, NULL, &result) < 0 ? 0 : 1;
+	} else if (row && hooks && hooks->on_request) {
+		if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, 0, &doc, &error) < 0)
+			return 0;
+		r = hooks->on_request(&plugin->session, row, mor_doc_root(doc), &result, &error);
+		mor_doc_free(doc);
+	}
+	if (r < 0)
+		answer_error(plugin, message, batch, r, &error);
+	if (r > 0 && mor_write_result(&body, message->id, mor_buf_view(&result)) == 0)
+		send_answer(plugin, batch, &body);
+	if (r == 0 && row && row->settle == MOR_BY_WRITE) {
+		mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
+								 .params = message->params, .whole = message->whole });
+		return 1;
+	}
+	return r != 0;
+}
+
+static void ask_embedder(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
+{
+	mortise_request *request;
+	char *method;
+
+	if (!plugin->on_request) {
+		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
+		return;
+	}
+	if (plugin->open_requests >= MOR_OPEN_REQUESTS) {
+		mor_request_refuse(plugin, message->id, batch, -32000, "too many requests are waiting for an answer");
+		return;
+	}
+	request = make_request(plugin, message->id, batch);
+	method = mor_strndup(message->method.ptr, message->method.len);
+	if (request && method) {
+		plugin->host->in_callback++;
+		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len }, plugin->arg);
+		plugin->host->in_callback--;
+	} else {
+		if (request)
+			release(request);
+		mor_request_refuse(plugin, message->id, batch, -32603, "out of memory");
+	}
+	mor_free(method);
+}
+
+void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
+{
+	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
+
+	if (!ask_dialect(plugin, row, message, batch))
+		ask_embedder(plugin, message, batch);
+}
+
+static void receive_element(mortise_plugin *plugin, struct mor_slice element, struct mor_batch *batch)
+{
+	const struct mor_link_options *opt = &plugin->link_options;
+	struct mor_message message = { 0 };
+	int r = mor_envelope_scan(element, opt->envelope_flags, opt->max_depth, &message, NULL);
+
+	if (r < 0)
+		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, "Invalid Request");
+	else if (message.kind == MOR_MSG_REQUEST)
+		mor_request_receive(plugin, &message, batch);
+	else if (message.kind == MOR_MSG_BATCH)
+		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, "Invalid Request");
+	else
+		mor_receive_route(plugin, &message);
+}
+
+void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message)
+{
+	struct mor_batch *batch = mor_zalloc(sizeof(*batch));
+	struct mor_slice element;
+	size_t pos = 0;
+	bool any = false;
+
+	if (!batch)
+		return;
+	batch->open = 1;
+	while (!plugin->gone && plugin->link && mor_batch_next(message->whole, &pos, &element)) {
+		any = true;
+		receive_element(plugin, element, batch);
+	}
+	/* JSON-RPC 2.0: an empty batch is one invalid request, answered by one object, not an array. */
+	if (!any && plugin->link)
+		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, -32600, "Invalid Request");
+	batch_done(plugin->gone || !plugin->link ? NULL : plugin, batch);
+}

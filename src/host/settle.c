@@ -1,0 +1,361 @@
+/* How a call ends: settled exactly once, by an answer, by time, or with its plugin; and the ghosts it leaves. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+
+#define SPARE_CALLS 256
+#define LATE_MS 30000 /* how long a ghost is waited for where neither row nor time limit says */
+
+/* ---- recycling ---- */
+
+void mor_call_recycle(mortise_host *host, mortise_call *call)
+{
+	mor_task_stop(&call->cancel_task);
+	if (call->name != call->short_name)
+		mor_free(call->name);
+	mor_buf_fini(&call->params);
+	if (host->spare_count >= SPARE_CALLS) {
+		mor_free(call);
+		return;
+	}
+	call->state = MOR_CALL_IDLE;
+	mor_list_append(&host->spare_calls, &call->node);
+	host->spare_count++;
+}
+
+void mor_call_free_spares(mortise_host *host)
+{
+	struct mor_list *node;
+
+	while ((node = mor_list_pop(&host->spare_calls)))
+		mor_free(mor_container_of(node, mortise_call, node));
+}
+
+/* ---- settling ---- */
+
+static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg, const struct mor_verdict *verdict, int more)
+{
+	mortise_plugin *plugin = call->plugin;
+	mortise_reply reply = {
+		.status = verdict->status,
+		.more = more,
+		.result = { verdict->result.ptr, verdict->result.len },
+		.error_data = { verdict->error_data.ptr, verdict->error_data.len },
+		.error = verdict->error,
+		.plugin = plugin,
+		.call = call,
+	};
+
+	if (!fn)
+		return;
+	plugin->host->in_callback++;
+	fn(&reply, arg);
+	plugin->host->in_callback--;
+}
+
+static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
+{
+	if (verdict->status == 0)
+		plugin->counters.answered++;
+	else
+		plugin->counters.failed++;
+	if (verdict->error)
+		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
+}
+
+static void keep_as_ghost(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+	uint32_t late_ms = call->method->late_ms ? call->method->late_ms : call->timeout_ms ? call->timeout_ms : LATE_MS;
+
+	call->state = MOR_CALL_LATE;
+	call->late_since_ms = mor_loop_now_ms(plugin->host->loop);
+	call->on_reply = NULL;
+	/* Behind those that are still waited for: whoever looks for the next one due finds it sooner. */
+	if (call->sent_ms) {
+		mor_list_remove(&call->node);
+		mor_list_append(&plugin->flight, &call->node);
+	}
+	mor_call_set_due(call, late_ms);
+}
+
+/* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
+void mor_call_unlink(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	call->due_ms = 0;
+	mor_list_remove(&call->node);
+	plugin->waiting -= call->state == MOR_CALL_QUEUED;
+	if (call->id) {
+		mor_table_remove(&plugin->table, call);
+		plugin->in_flight--;
+	}
+	call->id = 0;
+	if (call->state != MOR_CALL_LATE)
+		call->state = MOR_CALL_TAKEN;
+}
+
+void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool keep_slot)
+{
+	mortise_plugin *plugin = call->plugin;
+	mortise_host *host = plugin->host;
+	enum mor_call_purpose purpose = call->purpose;
+	mortise_reply_fn *fn = call->on_reply;
+
+	MOR_HOLD(plugin);
+	assert(call->state != MOR_CALL_LATE && call->state != MOR_CALL_IDLE);
+	mor_task_stop(&call->cancel_task);
+	if (keep_slot)
+		keep_as_ghost(call);
+	else
+		mor_call_unlink(call);
+	switch (purpose) {
+	case MOR_FOR_USER:
+		count(plugin, verdict);
+		deliver_to_user(call, fn, call->arg, verdict, 0);
+		break;
+	case MOR_FOR_GREETING:
+		mor_greet_answered(call, verdict);
+		break;
+	case MOR_FOR_PING:
+		mor_health_answered(call, verdict);
+		break;
+	case MOR_FOR_BYE:
+		mor_supervise_bye_answered(plugin);
+		break;
+	case MOR_FOR_CANCEL:
+		break;
+	}
+	/* A ghost belongs to the plugin's lists now, and the callback may have ended the plugin. */
+	if (!keep_slot)
+		mor_call_recycle(host, call);
+	mor_call_pump(plugin);
+}
+
+void mor_call_fail(mortise_call *call, const mortise_error *error)
+{
+	mor_call_settle(call, &(struct mor_verdict){ .status = error->code, .error = error }, false);
+}
+
+void mor_call_piece(mortise_call *call, struct mor_slice data)
+{
+	struct mor_verdict verdict = { .result = data };
+
+	MOR_HOLD(call->plugin);
+	call->piece_ms = mor_loop_now_ms(call->plugin->host->loop);
+	if (call->state != MOR_CALL_LATE && call->purpose == MOR_FOR_USER)
+		deliver_to_user(call, call->on_reply, call->arg, &verdict, 1);
+}
+
+void mor_call_release(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	mor_call_unlink(call);
+	mor_call_recycle(plugin->host, call);
+	mor_health_after_timeout(plugin);
+	mor_call_pump(plugin);
+}
+
+void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too)
+{
+	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
+
+	mor_list_init(ret_taken);
+	for (size_t i = 0; i < (queued_too ? 3 : 2); i++) {
+		while (!mor_list_empty(lists[i])) {
+			mortise_call *call = mor_container_of(lists[i]->next, mortise_call, node);
+
+			mor_call_unlink(call);
+			mor_list_append(ret_taken, &call->node);
+		}
+	}
+}
+
+void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict)
+{
+	while (!mor_list_empty(taken)) {
+		mortise_call *call = mor_container_of(taken->next, mortise_call, node);
+
+		if (call->state == MOR_CALL_LATE) {
+			mor_list_remove(&call->node);
+			mor_call_recycle(plugin->host, call);
+		} else {
+			mor_call_settle(call, verdict, false);
+		}
+	}
+}
+
+void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verdict)
+{
+	struct mor_list taken;
+
+	mor_list_init(&taken);
+	while (!mor_list_empty(&plugin->queue)) {
+		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+
+		mor_call_unlink(call);
+		mor_list_append(&taken, &call->node);
+	}
+	mor_call_fail_taken(plugin, &taken, verdict);
+}
+
+mortise_call *mor_call_only(mortise_plugin *plugin)
+{
+	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing };
+	mortise_call *only = NULL;
+
+	for (size_t i = 0; i < 2; i++) {
+		MOR_LIST_EACH(node, after, lists[i]) {
+			mortise_call *call = mor_container_of(node, mortise_call, node);
+
+			if (call->flags & MORTISE_NOTIFY)
+				continue;
+			if (only)
+				return NULL;
+			only = call;
+		}
+	}
+	return only;
+}
+
+/* ---- time ---- */
+
+bool mor_call_keeps_slot(const mortise_call *call)
+{
+	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
+
+	if (!sent || (call->flags & MORTISE_NOTIFY))
+		return false;
+	/* A greeting that may fail must not hold up the next one. */
+	if (call->method->flags & MOR_M_TOLERANT)
+		return false;
+	return call->method->late == MOR_LATE_DROP || call->method->late == MOR_LATE_CANCEL;
+}
+
+static void timed_out(mortise_call *call, uint32_t ms)
+{
+	mortise_plugin *plugin = call->plugin;
+	bool kill = call->method->late == MOR_LATE_KILL;
+	mortise_error error;
+	char more[320] = "";
+
+	plugin->counters.timeouts++;
+	if (plugin->last_stderr[0])
+		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no reply to \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
+		 plugin->session.name, call->name, ms, call->name, more);
+	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	mor_call_send_cancel(call);
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+	if (kill)
+		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+}
+
+static void queue_timed_out(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+	bool started = call->state == MOR_CALL_WRITING;
+	mortise_error error;
+
+	plugin->counters.timeouts++;
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s", plugin->session.name, call->name,
+		 call->queue_ms, started ? "does not read its input" : "is busy or not ready");
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+}
+
+/* A ghost's time is up. A plugin that has said something since is only forgetful; one that has been silent
+ * is wedged. */
+static void late_timed_out(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+	char why[256];
+
+	if (plugin->last_sign_ms > call->late_since_ms) {
+		mor_call_release(call);
+		return;
+	}
+	snprintf(why, sizeof(why), "silent since \"%s\" timed out", call->name);
+	mor_supervise_wedged(plugin, why);
+}
+
+/* When the time limit of a sent call is up, as its clock counts. */
+static int64_t deadline(const mortise_call *call)
+{
+	const struct mor_method *row = call->method;
+	int64_t from = call->sent_ms, due;
+
+	if (row->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_sign_ms > from)
+		from = call->plugin->last_sign_ms;
+	if (row->clock == MOR_FROM_PIECE && call->piece_ms > from)
+		from = call->piece_ms;
+	due = from + call->timeout_ms;
+	if (row->max_ms && due > call->sent_ms + row->max_ms)
+		due = call->sent_ms + row->max_ms;
+	return due;
+}
+
+static void time_is_up(mortise_call *call, int64_t now)
+{
+	if (call->state == MOR_CALL_LATE)
+		late_timed_out(call);
+	else if (call->state != MOR_CALL_SENT)
+		queue_timed_out(call);
+	else if (deadline(call) > now)
+		call->due_ms = deadline(call);
+	else
+		timed_out(call, call->timeout_ms);
+}
+
+/* The first call whose time is up; NULL: none, and *ret_next is the earliest that will be (0: none). */
+static mortise_call *find_due(mortise_plugin *plugin, int64_t now, int64_t *ret_next)
+{
+	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
+	int64_t next = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		MOR_LIST_EACH(node, after, lists[i]) {
+			mortise_call *call = mor_container_of(node, mortise_call, node);
+
+			if (call->due_ms && call->due_ms <= now)
+				return call;
+			if (call->due_ms && (!next || call->due_ms < next))
+				next = call->due_ms;
+		}
+	}
+	*ret_next = next;
+	return NULL;
+}
+
+static void on_deadline(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, deadline);
+	int64_t now = mor_loop_now_ms(plugin->host->loop), next = 0;
+	mortise_call *call;
+
+	MOR_HOLD(plugin);
+	while ((call = find_due(plugin, now, &next)))
+		time_is_up(call, now);
+	/* A timer that has just fired can be set again without memory: the heap has room for it. */
+	if (next && !plugin->gone)
+		(void)mor_timer_set(plugin->host->loop, timer, (uint32_t)(next - now), on_deadline);
+}
+
+void mor_call_set_due(mortise_call *call, uint32_t in_ms)
+{
+	mortise_plugin *plugin = call->plugin;
+	struct mor_timer *timer = &plugin->deadline;
+
+	call->due_ms = in_ms ? mor_loop_due_ms(plugin->host->loop, in_ms) : 0;
+	/* Most calls have the same limit, so the timer is set for the first of a burst and fires once for all. */
+	if (!call->due_ms || (timer->loop && timer->due_ms <= call->due_ms))
+		return;
+	/* Without memory for the one timer there are no time limits until the next try: the next call. */
+	(void)mor_timer_set(plugin->host->loop, timer, in_ms, on_deadline);
+}

@@ -1,0 +1,55 @@
+/* The states of a plugin: the legal moves as a table, and the only function that writes the state. */
+#include <assert.h>
+
+#include "base/trace.h"
+#include "host/host.h"
+
+#define TO(state) (1u << MORTISE_##state)
+
+/* Anything that is not here is our bug. tests/unit/host/state_test.c walks all pairs; `./dev docs`' diagram
+ * in docs/design/0002-core.md is drawn from this table. */
+static const unsigned moves[MORTISE_STATES] = {
+	[MORTISE_STOPPED] = TO(STARTING),
+	[MORTISE_STARTING] = TO(GREETING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED) | TO(DRAINING),
+	[MORTISE_GREETING] = TO(READY) | TO(DRAINING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED),
+	/* STOPPED: it ended while idle and comes back with the next call. FAILED: a sandbox violation. */
+	[MORTISE_READY] = TO(DRAINING) | TO(BACKOFF) | TO(STOPPED) | TO(FAILED),
+	/* BACKOFF: a wedged plugin on its way to a restart. FAILED: it refused its configuration. */
+	[MORTISE_DRAINING] = TO(STOPPED) | TO(BACKOFF) | TO(FAILED),
+	[MORTISE_BACKOFF] = TO(STARTING) | TO(FAILED) | TO(STOPPED),
+	[MORTISE_FAILED] = TO(STARTING) | TO(STOPPED),
+};
+
+static const char *const names[MORTISE_STATES] = {
+	[MORTISE_STOPPED] = "stopped", [MORTISE_STARTING] = "starting", [MORTISE_GREETING] = "greeting",
+	[MORTISE_READY] = "ready",     [MORTISE_DRAINING] = "draining", [MORTISE_BACKOFF] = "backoff",
+	[MORTISE_FAILED] = "failed",
+};
+
+const char *mortise_state_name(int state)
+{
+	return state >= 0 && state < MORTISE_STATES ? names[state] : "unknown";
+}
+
+bool mor_state_may(enum mortise_state from, enum mortise_state to)
+{
+	return moves[from] & (1u << to);
+}
+
+void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *why)
+{
+	int64_t now = mor_loop_now_ms(plugin->host->loop);
+	mortise_event event = {
+		.type = MORTISE_EVENT_STATE,
+		.state = to,
+		.previous = plugin->state,
+		.text = why,
+	};
+
+	assert(mor_state_may(plugin->state, to));
+	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->session.name, names[plugin->state], names[to],
+		  (long long)(now - plugin->state_ms), why);
+	plugin->state = to;
+	plugin->state_ms = now;
+	mor_event_full(plugin, &event);
+}

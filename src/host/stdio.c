@@ -1,0 +1,427 @@
+/*
+ * The stdio link: a process, a framing, the envelope scan. This is the hot path: one read per wake-up into
+ * the loop's scratch block, every whole frame handed on as a slice of it, everything queued in a turn
+ * written at once. Only what a read leaves incomplete is copied into a buffer of the link's own, so an idle
+ * plugin holds no buffer at all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/trace.h"
+#include "host/host.h"
+#include "host/intake.h"
+
+#define READS_PER_TURN 8          /* then the others have a turn: one flooding plugin starves nobody */
+#define KEEP_BYTES (64 * 1024)    /* a larger buffer is given back once it is empty                  */
+#define PIPE_BYTES (1024 * 1024)  /* what a pipe is enlarged to when a message does not fit          */
+#define LUCK_MAX 8                /* early reads that may fail in a row before they are given up     */
+#define LUCK_AGAIN 64             /* then every so many writes one is tried again                    */
+
+struct stdio_link {
+	struct mor_link link; /* first */
+	const struct mor_link_options *opt;
+	struct mor_proc *proc;
+	struct mor_watch in, out;
+	struct mor_task flush, announce;
+	struct mor_intake intake;
+	struct mor_buf queue;    /* to be written */
+	size_t queue_done;       /* of it */
+	struct mor_grave grave;
+	unsigned luck, unlucky;
+	int pid;
+	bool close_wanted, in_closed, out_closed, in_enlarged, out_enlarged;
+};
+
+static struct stdio_link *self(struct mor_link *link)
+{
+	return mor_container_of(link, struct stdio_link, link);
+}
+
+/* An unprivileged user may be refused (the user's pipe quota): then it simply stays as it is. */
+static void enlarge(int fd, bool *done)
+{
+	if (!*done)
+		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+	*done = true;
+}
+
+/* ---- reading ---- */
+
+/* One read. Bytes read, 0 at the end, -1: nothing there. */
+static ssize_t read_once(struct stdio_link *s)
+{
+	bool direct = s->intake.pending.len == 0;
+	size_t room = MOR_LOOP_SCRATCH;
+	char *into = direct ? mor_loop_scratch(s->link.loop) : NULL;
+	ssize_t n;
+
+	if (!direct) {
+		if (s->intake.pending.len >= MOR_LOOP_SCRATCH) {
+			enlarge(mor_proc_out(s->proc), &s->out_enlarged);
+			room = PIPE_BYTES;
+		}
+		if (mor_buf_reserve(&s->intake.pending, room) == 0)
+			into = s->intake.pending.data + s->intake.pending.len;
+	}
+	if (!into) {
+		mor_intake_out_of_memory(&s->intake);
+		return -1;
+	}
+	do
+		n = read(mor_proc_out(s->proc), into, room);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN ? -1 : 0;
+	if (direct) {
+		mor_intake_take(&s->intake, into, (size_t)n);
+	} else {
+		s->intake.pending.len += (size_t)n;
+		mor_intake_resume(&s->intake, false);
+	}
+	return n;
+}
+
+static void stop_reading(struct stdio_link *s)
+{
+	if (s->out_closed)
+		return;
+	s->out_closed = true;
+	mor_watch_stop(&s->out);
+	if (s->intake.pending.len)
+		mor_intake_resume(&s->intake, true);
+}
+
+static void on_readable(struct mor_watch *watch, unsigned events)
+{
+	struct stdio_link *s = mor_container_of(watch, struct stdio_link, out);
+	ssize_t n = MOR_LOOP_SCRATCH;
+
+	(void)events;
+	/* A read that did not fill its room has emptied the pipe: asking again would cost a system call. */
+	for (int i = 0; i < READS_PER_TURN && n >= MOR_LOOP_SCRATCH && !s->intake.dead && !s->intake.paused; i++)
+		n = read_once(s);
+	if (n == 0 && !s->intake.dead) {
+		stop_reading(s);
+		if (!s->intake.dead)
+			s->link.events->on_broken(s->link.arg, "closed its stdout");
+	}
+}
+
+/* ---- writing ---- */
+
+static void on_writable(struct mor_watch *watch, unsigned events);
+
+static void broken_input(struct stdio_link *s)
+{
+	s->in_closed = true;
+	mor_watch_stop(&s->in);
+	mor_proc_close_in(s->proc);
+	mor_buf_reset(&s->queue, 0);
+	s->queue_done = 0;
+	s->link.events->on_broken(s->link.arg, "closed its stdin");
+}
+
+static void close_in_now(struct stdio_link *s)
+{
+	s->in_closed = true;
+	mor_watch_stop(&s->in);
+	mor_proc_close_in(s->proc);
+}
+
+static void wait_until_writable(struct stdio_link *s)
+{
+	if (!s->in.loop && mor_watch_start(s->link.loop, &s->in, mor_proc_in(s->proc), MOR_WRITABLE, on_writable) < 0)
+		broken_input(s);
+}
+
+static void write_queue(struct stdio_link *s)
+{
+	size_t left = s->queue.len - s->queue_done;
+	ssize_t n;
+
+	if (s->intake.dead || s->in_closed)
+		return;
+	if (left > KEEP_BYTES)
+		enlarge(mor_proc_in(s->proc), &s->in_enlarged);
+	n = left ? mor_fd_write_nosignal(mor_proc_in(s->proc), s->queue.data + s->queue_done, left) : 0;
+	if (n < 0 && n != -EAGAIN && n != -EINTR) {
+		broken_input(s);
+		return;
+	}
+	if (n > 0) {
+		s->queue_done += (size_t)n;
+		s->link.written += (uint64_t)n;
+	}
+	if (s->queue_done < s->queue.len) {
+		wait_until_writable(s);
+	} else {
+		mor_buf_reset(&s->queue, KEEP_BYTES);
+		s->queue_done = 0;
+		mor_watch_stop(&s->in);
+		if (s->close_wanted)
+			close_in_now(s);
+	}
+	if (n > 0)
+		s->link.events->on_written(s->link.arg, s->link.written);
+}
+
+static void on_writable(struct mor_watch *watch, unsigned events)
+{
+	(void)events;
+	write_queue(mor_container_of(watch, struct stdio_link, in));
+}
+
+/* On one core the plugin has often run, answered and gone to sleep again by the time our write returns: then
+ * the answer is read at once and the wait is saved. Where it runs beside us it has not, and we learn that. */
+static void read_early(struct stdio_link *s)
+{
+	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len)
+		return;
+	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN)
+		return;
+	s->unlucky = 0;
+	if (read_once(s) > 0)
+		s->luck = LUCK_MAX;
+	else if (s->luck)
+		s->luck--;
+}
+
+static void on_flush(struct mor_task *task)
+{
+	struct stdio_link *s = mor_container_of(task, struct stdio_link, flush);
+
+	write_queue(s);
+	read_early(s);
+}
+
+/* ---- operations ---- */
+
+static size_t padding(const struct stdio_link *s, size_t len)
+{
+	const char *tail;
+	char head[MOR_FRAME_HEAD];
+	size_t total;
+
+	if (!s->opt->frame_pad)
+		return 0;
+	total = len + mor_frame_head(s->opt->framing, len, head, &tail) + strlen(tail);
+	return (s->opt->frame_pad - total % s->opt->frame_pad) % s->opt->frame_pad;
+}
+
+static int append_frame(struct stdio_link *s, struct mor_slice body)
+{
+	size_t pad = padding(s, body.len);
+	char head[MOR_FRAME_HEAD], *to;
+	const char *tail;
+	size_t head_len = mor_frame_head(s->opt->framing, body.len + pad, head, &tail), tail_len = strlen(tail);
+	int r = mor_buf_reserve(&s->queue, head_len + body.len + pad + tail_len);
+
+	if (r < 0)
+		return r;
+	to = s->queue.data + s->queue.len;
+	memcpy(to, head, head_len);
+	memcpy(to + head_len, body.ptr, body.len);
+	if (pad)
+		memset(to + head_len + body.len, ' ', pad);
+	memcpy(to + head_len + body.len + pad, tail, tail_len);
+	s->queue.len += head_len + body.len + pad + tail_len;
+	return 0;
+}
+
+static int stdio_send(struct mor_link *link, struct mor_slice body)
+{
+	struct stdio_link *s = self(link);
+	size_t limit = s->opt->send_limit ? s->opt->send_limit : s->opt->frame_limit;
+	size_t waiting = s->queue.len - s->queue_done, before = s->queue.len;
+	int r;
+
+	if (s->intake.dead || s->in_closed || s->close_wanted)
+		return MORTISE_ECLOSED;
+	if (limit && body.len > limit)
+		return MORTISE_ELIMIT;
+	/* One message may always wait, however large; the limit is for those behind it. */
+	if (s->opt->queue_limit && waiting && waiting + body.len > s->opt->queue_limit)
+		return MORTISE_EOVERLOAD;
+	if (s->queue_done > KEEP_BYTES) {
+		mor_buf_consume(&s->queue, s->queue_done);
+		before -= s->queue_done;
+		s->queue_done = 0;
+	}
+	r = append_frame(s, body);
+	if (r < 0) {
+		s->queue.len = before;
+		s->queue.status = 0;
+		return r;
+	}
+	link->queued += s->queue.len - before;
+	if (!s->in.loop)
+		mor_loop_post(link->loop, &s->flush, on_flush);
+	return 0;
+}
+
+static void stdio_close_input(struct mor_link *link)
+{
+	struct stdio_link *s = self(link);
+
+	if (s->intake.dead || s->in_closed)
+		return;
+	s->close_wanted = true;
+	if (!s->in.loop)
+		mor_loop_post(link->loop, &s->flush, on_flush);
+}
+
+static void stdio_pause(struct mor_link *link, bool on)
+{
+	struct stdio_link *s = self(link);
+
+	if (s->intake.dead || s->intake.paused == on)
+		return;
+	s->intake.paused = on;
+	if (s->out_closed)
+		return;
+	mor_watch_change(&s->out, on ? 0 : MOR_READABLE);
+	/* What was read but held back is handed on from the loop, not from inside this call. */
+	if (!on && s->intake.pending.len)
+		mor_loop_post(link->loop, &s->announce, s->announce.fn);
+}
+
+static void stdio_order(struct mor_link *link, enum mor_order order)
+{
+	if (self(link)->proc && !self(link)->intake.dead)
+		mor_proc_order(self(link)->proc, order);
+}
+
+static void free_memory(struct mor_grave *grave)
+{
+	struct stdio_link *s = mor_container_of(grave, struct stdio_link, grave);
+
+	mor_intake_fini(&s->intake);
+	mor_buf_fini(&s->queue);
+	mor_free(s);
+}
+
+static void stdio_free(struct mor_link *link)
+{
+	struct stdio_link *s = self(link);
+
+	s->intake.dead = true;
+	mor_watch_stop(&s->in);
+	mor_watch_stop(&s->out);
+	mor_task_stop(&s->flush);
+	mor_task_stop(&s->announce);
+	s->proc = mor_proc_free(s->proc);
+	mor_loop_free_later(link->loop, &s->grave, free_memory);
+}
+
+/* ---- the process's events ---- */
+
+static void on_announce(struct mor_task *task)
+{
+	struct stdio_link *s = mor_container_of(task, struct stdio_link, announce);
+
+	if (s->pid) {
+		int pid = s->pid;
+
+		s->pid = 0;
+		s->link.events->on_started(s->link.arg, pid);
+	}
+	if (!s->intake.dead && !s->intake.paused && s->intake.pending.len)
+		mor_intake_resume(&s->intake, s->out_closed);
+}
+
+static void on_exec_failed(void *arg, const struct mor_exec_failure *failure)
+{
+	struct stdio_link *s = arg;
+	struct mor_link_end end = { 0 };
+
+	snprintf(end.text, sizeof(end.text), "could not be started: %s", failure->text);
+	s->link.events->on_end(s->link.arg, &end);
+}
+
+static void on_stderr(void *arg, struct mor_slice line)
+{
+	struct stdio_link *s = arg;
+
+	s->link.events->on_stderr(s->link.arg, line);
+}
+
+/* It is dead, but its last words are in the pipe: read to the end, or to EAGAIN where a descendant holds
+ * the pipe open. Pausing ends here; nothing more will come. */
+static void on_exited(void *arg, const struct mor_proc_exit *how)
+{
+	struct stdio_link *s = arg;
+	struct mor_link_end end = { .known = how->how.known, .status = how->how.status, .by_signal = how->how.by_signal };
+
+	s->intake.paused = false;
+	if (s->intake.pending.len && !s->out_closed)
+		mor_intake_resume(&s->intake, false);
+	while (!s->intake.dead && !s->out_closed && read_once(s) > 0)
+		;
+	if (!s->intake.dead)
+		stop_reading(s);
+	if (s->intake.dead)
+		return;
+	end.clean = end.known && !end.by_signal && end.status == 0;
+	if (!mor_proc_explain_exit(s->proc, how, end.text, sizeof(end.text)))
+		snprintf(end.text, sizeof(end.text), "%s", how->text);
+	mor_excerpt(mor_slice_of(mor_proc_last_stderr(s->proc)), end.last_stderr, sizeof(end.last_stderr));
+	s->link.events->on_end(s->link.arg, &end);
+}
+
+static const struct mor_proc_events proc_events = {
+	.on_exec_failed = on_exec_failed,
+	.on_stderr = on_stderr,
+	.on_exited = on_exited,
+};
+
+static int stdio_start(struct mor_link *link, mortise_error *err)
+{
+	struct stdio_link *s = self(link);
+	struct mor_exec_failure failure = { 0 };
+	int r = mor_proc_start(link->loop, s->opt->command, &proc_events, s, &s->proc, &failure);
+
+	if (r < 0) {
+		mor_fail(err, failure.code ? failure.code : r, "%s", failure.text[0] ? failure.text : mortise_status_text(r));
+		if (err)
+			err->os_errno = failure.os_errno;
+		return err ? err->code : r;
+	}
+	r = mor_watch_start(link->loop, &s->out, mor_proc_out(s->proc), MOR_READABLE, on_readable);
+	if (r < 0)
+		return mor_fail_errno(err, r, errno, "watching stdout");
+	s->pid = mor_proc_pid(s->proc);
+	mor_loop_post(link->loop, &s->announce, on_announce);
+	return 0;
+}
+
+static const struct mor_link_ops ops = {
+	.start = stdio_start,
+	.send = stdio_send,
+	.close_input = stdio_close_input,
+	.pause = stdio_pause,
+	.order = stdio_order,
+	.free = stdio_free,
+};
+
+int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
+		       void *arg, struct mor_link **ret)
+{
+	struct stdio_link *s = mor_zalloc(sizeof(*s));
+
+	if (!s)
+		return MORTISE_ENOMEM;
+	s->link = (struct mor_link){ .ops = &ops, .events = events, .arg = arg, .loop = loop };
+	s->opt = opt;
+	s->luck = LUCK_MAX;
+	mor_intake_init(&s->intake, &s->link, opt);
+	s->announce.fn = on_announce;
+	*ret = &s->link;
+	return 0;
+}

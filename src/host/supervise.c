@@ -1,0 +1,477 @@
+/*
+ * The life of a plugin's process: start, end, backoff, the stop ladder. Rule of this file: first take the
+ * doomed calls, then move the state, then fail them; callbacks may start new calls at any of these points.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+
+/* A closed pipe is nearly always the first sign of an exit that is told a moment later. */
+#define BROKEN_MS 100
+
+static void climb(mortise_plugin *plugin, enum mor_rung rung);
+
+static void remember_stderr(mortise_plugin *plugin, const char *line)
+{
+	if (*line)
+		snprintf(plugin->last_stderr, sizeof(plugin->last_stderr), "%s", line);
+}
+
+/* ---- death and what follows ---- */
+
+/* Counts a death; says where the plugin goes from here. */
+static enum mortise_state after_death(mortise_plugin *plugin, mortise_error *failure)
+{
+	const struct mor_restart *restart = &plugin->restart;
+	int64_t now = mor_loop_now_ms(plugin->host->loop);
+	unsigned recent = 0;
+	char period[32];
+
+	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
+	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
+		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
+	if (recent > restart->intensity) {
+		char text[sizeof(failure->text)];
+
+		memcpy(text, failure->text, sizeof(text));
+		mor_fail(failure, MORTISE_ECLOSED, "%s: ended %u times in %s and is not started again (restart.intensity, restart.period); the last time: %s",
+			 plugin->session.name, recent, mor_format_ms(restart->period_ms, period), text);
+		return MORTISE_FAILED;
+	}
+	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+}
+
+static void on_restart(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, restart_timer);
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	plugin->counters.restarts++;
+	if (mor_supervise_start(plugin, &error) < 0)
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+static uint32_t backoff_ms(mortise_plugin *plugin)
+{
+	const struct mor_restart *restart = &plugin->restart;
+	uint64_t ms = (uint64_t)restart->first_ms << (plugin->backoff_step < 20 ? plugin->backoff_step : 20);
+
+	plugin->backoff_step++;
+	if (ms > restart->cap_ms)
+		ms = restart->cap_ms;
+	/* xorshift: only so that plugins that died together do not come back together. */
+	plugin->host->random ^= plugin->host->random << 13;
+	plugin->host->random ^= plugin->host->random >> 17;
+	plugin->host->random ^= plugin->host->random << 5;
+	return (uint32_t)(ms - ms / 4 + plugin->host->random % (ms / 2 + 1));
+}
+
+/* No process any more: settle into STOPPED, BACKOFF or FAILED. */
+static void settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error)
+{
+	if (next == MORTISE_FAILED)
+		plugin->failure = *error;
+	mor_state_set(plugin, next, error->text);
+	if (plugin->gone || plugin->state != next)
+		return;
+	if (next == MORTISE_BACKOFF)
+		mor_timer_set(plugin->host->loop, &plugin->restart_timer, backoff_ms(plugin), on_restart);
+	else
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
+}
+
+/* ---- starting ---- */
+
+static void forget_last_process(mortise_plugin *plugin)
+{
+	plugin->next_id = 0;
+	plugin->last_sign_ms = 0;
+	plugin->end_seen = plugin->was_ready = false;
+	plugin->broken = NULL;
+	plugin->rung = MOR_RUNG_NONE;
+	plugin->bye = NULL;
+	plugin->last_stderr[0] = plugin->truncated[0] = '\0';
+	plugin->session.hello = plugin->session.init = NULL;
+	plugin->hello = mor_doc_free(plugin->hello);
+	plugin->init = mor_doc_free(plugin->init);
+}
+
+int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
+{
+	mortise_error error = { 0 };
+	int r;
+
+	if (plugin->state == MORTISE_DRAINING)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+	if (plugin->link)
+		return 0;
+	mor_timer_stop(&plugin->restart_timer);
+	forget_last_process(plugin);
+	r = plugin->host->make_link(plugin->host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->link);
+	if (r < 0)
+		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
+	mor_state_set(plugin, MORTISE_STARTING, "starting");
+	if (!plugin->link) /* released by whoever was told */
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
+	r = plugin->link->ops->start(plugin->link, &error);
+	if (r == 0) {
+		plugin->link->ops->pause(plugin->link, plugin->paused);
+		return 0;
+	}
+	plugin->link->ops->free(plugin->link);
+	plugin->link = NULL;
+	mor_fail_prefix(&error, plugin->session.name);
+	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+	plugin->failure = error;
+	mor_state_set(plugin, MORTISE_FAILED, error.text);
+	if (err)
+		*err = error;
+	return r;
+}
+
+int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
+{
+	int r = mor_plugin_check(plugin, err);
+
+	if (r < 0)
+		return r;
+	MOR_HOLD(plugin);
+	if (plugin->state == MORTISE_FAILED)
+		plugin->death_count = plugin->backoff_step = 0; /* asked for by name: a fresh chance */
+	return mor_supervise_start(plugin, err);
+}
+
+static void on_started(void *arg, int pid)
+{
+	mortise_plugin *plugin = arg;
+
+	MOR_HOLD(plugin);
+	plugin->pid = pid;
+	if (plugin->state != MORTISE_STARTING)
+		return;
+	mor_state_set(plugin, MORTISE_GREETING, "started");
+	if (plugin->state == MORTISE_GREETING && plugin->link)
+		mor_greet_begin(plugin);
+}
+
+void mor_supervise_ready(mortise_plugin *plugin)
+{
+	plugin->was_ready = true;
+	mor_health_started(plugin);
+	mor_state_set(plugin, MORTISE_READY, "ready");
+	if (plugin->state == MORTISE_READY)
+		mor_call_pump(plugin);
+}
+
+/* ---- the end ---- */
+
+static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
+{
+	bool asked = plugin->state == MORTISE_DRAINING && plugin->after_drain == MORTISE_STOPPED;
+	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
+	char last[300] = "", cut[224] = "";
+
+	if (how->last_stderr[0])
+		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
+	if (plugin->truncated[0])
+		snprintf(cut, sizeof(cut), "; %s", plugin->truncated);
+	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s", plugin->session.name, how->text,
+		 asked ? ", as it was told to" : when, cut, last);
+}
+
+/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
+static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *failure)
+{
+	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
+	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->state_ms;
+	enum mortise_state next;
+
+	if (plugin->state == MORTISE_DRAINING) {
+		if (plugin->after_drain == MORTISE_FAILED && plugin->failure.code)
+			*failure = plugin->failure;
+		return plugin->after_drain;
+	}
+	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
+		plugin->backoff_step = 0;
+	next = after_death(plugin, failure);
+	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
+		next = MORTISE_STOPPED; /* nobody waits: it comes back with the next call */
+	return next;
+}
+
+static void drop_link(mortise_plugin *plugin)
+{
+	mor_timer_stop(&plugin->ladder);
+	mor_timer_stop(&plugin->broken_timer);
+	plugin->end_seen = true;
+	plugin->pid = 0;
+	plugin->link->ops->free(plugin->link);
+	plugin->link = NULL;
+	mor_request_drop_all(plugin);
+}
+
+static void on_end(void *arg, const struct mor_link_end *how)
+{
+	mortise_plugin *plugin = arg;
+	bool draining = plugin->state == MORTISE_DRAINING;
+	enum mortise_state next;
+	struct mor_list taken;
+	mortise_error error, failure;
+
+	MOR_HOLD(plugin);
+	remember_stderr(plugin, how->last_stderr);
+	describe_end(plugin, how, &error);
+	failure = error;
+	next = next_state(plugin, &failure);
+	drop_link(plugin);
+	if (!draining)
+		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+	/* What was queued while a wedged plugin went down was never meant for it. */
+	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
+	mor_health_ended(plugin, draining && next == MORTISE_STOPPED ? NULL : error.text);
+	settle_down(plugin, next, &failure);
+	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+/* ---- the stop ladder ---- */
+
+static void on_ladder(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
+
+	MOR_HOLD(plugin);
+	climb(plugin, plugin->rung + 1);
+}
+
+static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
+{
+	/* Without memory for a timer the polite rungs are skipped, never the last one. */
+	if (mor_timer_set(plugin->host->loop, &plugin->ladder, ms, on_ladder) < 0)
+		climb(plugin, MOR_RUNG_KILL);
+}
+
+static uint32_t until_term(const mortise_plugin *plugin)
+{
+	int64_t rest = plugin->ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+
+	return rest > 0 ? (uint32_t)rest : 0;
+}
+
+/* Goodbyes go out in table order, the next one when the one before is answered (a note: at once). True when
+ * there is an answer worth waiting for. */
+static bool say_bye(mortise_plugin *plugin)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	mortise_error error;
+
+	while (plugin->was_ready && (plugin->bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->bye))) {
+		mor_buf_reset(&params, 0);
+		if (plugin->bye->template && mor_template_fill(plugin, plugin->bye->template, NULL, &params) < 0)
+			return false;
+		if (mor_call_internal(plugin, plugin->bye, MOR_FOR_BYE,
+				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
+			return false;
+		if (!(plugin->bye->flags & MOR_M_NOTE))
+			return plugin->stop.bye_ms > 0;
+	}
+	return false;
+}
+
+static void climb(mortise_plugin *plugin, enum mor_rung rung)
+{
+	uint32_t rest = until_term(plugin);
+
+	if (!plugin->link || plugin->end_seen)
+		return;
+	if (rung == MOR_RUNG_BYE) {
+		plugin->rung = rung;
+		if (say_bye(plugin)) {
+			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
+			return;
+		}
+		rung = MOR_RUNG_INPUT;
+	}
+	plugin->rung = rung;
+	if (rung == MOR_RUNG_INPUT) {
+		plugin->link->ops->close_input(plugin->link);
+		wait_on_rung(plugin, rest);
+	} else if (rung == MOR_RUNG_TERM) {
+		plugin->link->ops->order(plugin->link, MOR_ORDER_TERM);
+		wait_on_rung(plugin, plugin->stop.kill_ms);
+	} else {
+		mor_timer_stop(&plugin->ladder);
+		plugin->link->ops->order(plugin->link, MOR_ORDER_KILL);
+	}
+}
+
+void mor_supervise_bye_answered(mortise_plugin *plugin)
+{
+	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
+		return;
+	/* A note is "answered" when it is written; it has not been waited for. */
+	if (!plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+		return;
+	if (!say_bye(plugin))
+		climb(plugin, MOR_RUNG_INPUT);
+}
+
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why)
+{
+	mortise_error error;
+
+	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->session.name, why);
+	if (!plugin->link) {
+		mor_timer_stop(&plugin->restart_timer);
+		if (plugin->state != MORTISE_STOPPED)
+			settle_down(plugin, MORTISE_STOPPED, &error);
+		return;
+	}
+	plugin->after_drain = after;
+	if (plugin->state == MORTISE_DRAINING) {
+		if (rung > plugin->rung)
+			climb(plugin, rung);
+		return;
+	}
+	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->health.timer);
+	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
+	mor_state_set(plugin, MORTISE_DRAINING, why);
+	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
+		climb(plugin, rung);
+	if (after != MORTISE_BACKOFF)
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
+{
+	static const enum mor_rung rungs[] = { [MORTISE_STOP_POLITE] = MOR_RUNG_BYE,
+					       [MORTISE_STOP_INPUT] = MOR_RUNG_INPUT,
+					       [MORTISE_STOP_NOW] = MOR_RUNG_KILL };
+	int r = mor_plugin_check(plugin, NULL);
+
+	if (r < 0)
+		return r;
+	if ((unsigned)how > MORTISE_STOP_NOW)
+		return MORTISE_EINVAL;
+	MOR_HOLD(plugin);
+	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
+	return 0;
+}
+
+/* ---- when it goes wrong ---- */
+
+static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
+{
+	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
+	enum mortise_state after = MORTISE_STOPPED;
+	mortise_error failure = *error;
+	struct mor_list taken;
+
+	if (!plugin->link || plugin->state == MORTISE_DRAINING) {
+		mor_supervise_stop(plugin, rung, plugin->after_drain, error->text);
+		return;
+	}
+	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+	after = after_death(plugin, &failure);
+	if (after == MORTISE_FAILED)
+		plugin->failure = failure;
+	else if (!busy && plugin->state == MORTISE_READY)
+		after = MORTISE_STOPPED;
+	mor_call_take(plugin, &taken, queued_too);
+	mor_health_ended(plugin, error->text);
+	mor_supervise_stop(plugin, rung, after, error->text);
+	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error->code, .error = error });
+}
+
+void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung)
+{
+	MOR_HOLD(plugin);
+	fail_and_stop(plugin, error, rung, true);
+}
+
+void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
+{
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->session.name, why);
+	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
+	fail_and_stop(plugin, &error, MOR_RUNG_TERM, false);
+}
+
+void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
+{
+	mortise_error failure = *verdict->error;
+	enum mortise_state after = retry ? after_death(plugin, &failure) : MORTISE_FAILED;
+	struct mor_list taken;
+
+	plugin->failure = failure;
+	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
+	mor_call_take(plugin, &taken, true);
+	mor_health_ended(plugin, verdict->error->text);
+	mor_supervise_stop(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, after, verdict->error->text);
+	mor_call_fail_taken(plugin, &taken, verdict);
+}
+
+static void on_broken_timer(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, broken_timer);
+	char last[300] = "";
+	mortise_error error;
+
+	if (plugin->last_stderr[0])
+		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);
+	mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
+}
+
+static void on_broken(void *arg, const char *what)
+{
+	mortise_plugin *plugin = arg;
+
+	MOR_HOLD(plugin);
+	if (plugin->state == MORTISE_DRAINING) {
+		if (plugin->rung == MOR_RUNG_BYE)
+			climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+		return;
+	}
+	if (!plugin->broken)
+		mor_timer_set(plugin->host->loop, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
+	plugin->broken = what;
+}
+
+/* ---- small link events ---- */
+
+static void on_stderr(void *arg, struct mor_slice line)
+{
+	mortise_plugin *plugin = arg;
+	char text[MOR_STDERR_LINE + 64];
+
+	MOR_HOLD(plugin);
+	plugin->counters.stderr_bytes += line.len + 1;
+	if (line.len)
+		mor_excerpt(line, plugin->last_stderr, sizeof(plugin->last_stderr));
+	mor_event(plugin, MORTISE_EVENT_STDERR, mor_printable(line, text, sizeof(text)));
+}
+
+static void on_written(void *arg, uint64_t total)
+{
+	MOR_HOLD(arg);
+	mor_call_written(arg, total);
+}
+
+const struct mor_link_events mor_plugin_link_events = {
+	.on_started = on_started,
+	.on_message = mor_receive_message,
+	.on_fault = mor_receive_fault,
+	.on_noise = mor_receive_noise,
+	.on_stderr = on_stderr,
+	.on_written = on_written,
+	.on_broken = on_broken,
+	.on_end = on_end,
+};

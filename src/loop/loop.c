@@ -1,0 +1,497 @@
+/*
+ * One epoll descriptor holds everything: the owners' descriptors, a timerfd and an eventfd. It is itself
+ * pollable, so an embedder needs neither a time-out nor a signal handler of ours.
+ *
+ * The hot path is one epoll_wait per dispatch. Everything else that costs a system call (a second look, the
+ * timerfd, the eventfd) is left out where nobody could notice: see turn(), mor_loop_arm(), mor_loop_hold().
+ */
+#include "loop/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/trace.h"
+#include "loop/inside.h"
+
+enum { LOOKS = 16, TASK_ROUNDS = 64 };
+
+/* ---- making and freeing ---- */
+
+/* Edge-triggered: an event is told once per expiry or wake-up, so neither the timerfd nor the eventfd is ever
+ * read. The eventfd's counter only grows; at one wake-up per nanosecond it is full after 584 years. */
+static int watch_own(struct mor_loop *loop, int *fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = fd };
+
+	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, *fd, &event);
+}
+
+static int open_fds(struct mor_loop *loop)
+{
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	loop->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (loop->epoll_fd < 0 || loop->timer_fd < 0 || loop->wake_fd < 0)
+		return MORTISE_ESYSTEM;
+	if (watch_own(loop, &loop->timer_fd) < 0 || watch_own(loop, &loop->wake_fd) < 0)
+		return MORTISE_ESYSTEM;
+	return 0;
+}
+
+int mor_loop_new(unsigned flags, struct mor_loop **ret)
+{
+	struct mor_loop *loop = mor_zalloc(sizeof(*loop));
+	int r;
+
+	if (!loop)
+		return MORTISE_ENOMEM;
+	loop->epoll_fd = loop->timer_fd = loop->wake_fd = -1;
+	loop->is_virtual = flags & MOR_LOOP_VIRTUAL;
+	loop->armed_ms = MOR_NEVER;
+	loop->tick_ms = loop->is_virtual ? 0 : mor_clock_tick_ms();
+	mor_list_init(&loop->tasks);
+	r = open_fds(loop);
+	if (r < 0) {
+		mor_loop_free(loop);
+		return r;
+	}
+	*ret = loop;
+	return 0;
+}
+
+struct mor_loop *mor_loop_free(struct mor_loop *loop)
+{
+	if (!loop)
+		return NULL;
+	assert(!loop->dispatching && loop->watches == 0 && loop->timers == 0);
+	while (!mor_list_empty(&loop->tasks))
+		mor_task_stop(mor_container_of(loop->tasks.next, struct mor_task, node));
+	mor_fd_close(&loop->timer_fd);
+	mor_fd_close(&loop->wake_fd);
+	mor_fd_close(&loop->epoll_fd);
+	mor_free(loop->heap);
+	mor_free(loop->scratch);
+	mor_free(loop);
+	return NULL;
+}
+
+/* ---- small questions ---- */
+
+int mor_loop_fd(const struct mor_loop *loop)
+{
+	return loop->epoll_fd;
+}
+
+bool mor_loop_dispatching(const struct mor_loop *loop)
+{
+	return loop->dispatching;
+}
+
+struct mor_loop_counts mor_loop_counts(const struct mor_loop *loop)
+{
+	return loop->counts;
+}
+
+static int64_t clock_ms(const struct mor_loop *loop)
+{
+	return loop->is_virtual ? loop->virtual_ms : mor_clock_ms();
+}
+
+int64_t mor_loop_now_ms(struct mor_loop *loop)
+{
+	if (!loop->dispatching)
+		return clock_ms(loop);
+	if (!loop->now_known)
+		loop->now_ms = loop->is_virtual ? loop->virtual_ms : mor_clock_coarse_ms();
+	loop->now_known = true;
+	return loop->now_ms;
+}
+
+void mor_loop_refresh_now(struct mor_loop *loop)
+{
+	loop->now_known = false;
+}
+
+int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms)
+{
+	return mor_loop_now_ms(loop) + in_ms + loop->tick_ms;
+}
+
+char *mor_loop_scratch(struct mor_loop *loop)
+{
+	if (!loop->scratch)
+		loop->scratch = mor_alloc(MOR_LOOP_SCRATCH);
+	return loop->scratch;
+}
+
+/* ---- keeping the descriptor truthful ---- */
+
+int mor_loop_wakeup(struct mor_loop *loop)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+	ssize_t n;
+
+	/* Runs in signal handlers and other threads: touches nothing but the descriptor, and keeps errno. */
+	do
+		n = write(loop->wake_fd, &one, sizeof(one));
+	while (n < 0 && errno == EINTR);
+	errno = saved;
+	return n < 0 ? MORTISE_ESYSTEM : 0;
+}
+
+static void wake_self(struct mor_loop *loop)
+{
+	loop->counts.wakes++;
+	mor_loop_wakeup(loop);
+}
+
+void mor_loop_arm(struct mor_loop *loop)
+{
+	int64_t due = mor_timers_next(loop);
+	struct itimerspec at = { 0 };
+
+	if (loop->dispatching || loop->is_virtual || due >= loop->armed_ms)
+		return;
+	at.it_value.tv_sec = (time_t)(due / 1000);
+	at.it_value.tv_nsec = (long)(due % 1000) * 1000000;
+	/* Cannot fail: the descriptor is a timerfd and the time is well-formed. Also forgets an expiry that
+	 * nobody has seen yet; the new deadline is earlier than that one was, so nothing is lost. */
+	timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+	loop->armed_ms = due;
+	loop->counts.arms++;
+}
+
+static void settle(struct mor_loop *loop)
+{
+	if (!loop->held && !mor_list_empty(&loop->tasks))
+		wake_self(loop);
+	mor_loop_arm(loop);
+}
+
+void mor_loop_hold(struct mor_loop *loop, bool on)
+{
+	bool was = loop->held;
+
+	loop->held = on;
+	if (was && !on && !loop->dispatching)
+		settle(loop);
+}
+
+/* ---- descriptors ---- */
+
+static struct epoll_event interest(struct mor_watch *watch)
+{
+	struct epoll_event event = { .data.ptr = watch };
+
+	if (watch->events & MOR_READABLE)
+		event.events |= EPOLLIN;
+	if (watch->events & MOR_WRITABLE)
+		event.events |= EPOLLOUT;
+	/* epoll cannot be told to keep a hang-up to itself; on the edge it is told only once. */
+	if (watch->events == 0)
+		event.events = EPOLLET;
+	return event;
+}
+
+int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsigned events, mor_watch_fn *fn)
+{
+	struct epoll_event event;
+
+	assert(!watch->loop);
+	watch->events = events;
+	event = interest(watch);
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return MORTISE_ESYSTEM;
+	watch->loop = loop;
+	watch->fd = fd;
+	watch->fn = fn;
+	watch->slot = 0;
+	loop->watches++;
+	return 0;
+}
+
+int mor_watch_change(struct mor_watch *watch, unsigned events)
+{
+	unsigned before = watch->events;
+	struct epoll_event event;
+
+	assert(watch->loop);
+	if (events == before)
+		return 0;
+	watch->events = events;
+	event = interest(watch);
+	if (epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event) < 0) {
+		watch->events = before;
+		return MORTISE_ESYSTEM;
+	}
+	return 0;
+}
+
+void mor_watch_stop(struct mor_watch *watch)
+{
+	struct mor_loop *loop = watch->loop;
+	int r;
+
+	if (!loop)
+		return;
+	r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+	/* Fails only if the descriptor was closed first; its event could then come to freed memory. */
+	assert(r == 0);
+	(void)r;
+	if (watch->slot)
+		loop->batch[watch->slot - 1].data.ptr = NULL;
+	watch->slot = 0;
+	watch->loop = NULL;
+	loop->watches--;
+}
+
+/* One epoll_wait. Number of watches that have something to tell, or a status. */
+static int gather(struct mor_loop *loop, int timeout_ms)
+{
+	int count = epoll_wait(loop->epoll_fd, loop->batch, MOR_LOOP_BATCH, timeout_ms), found = 0;
+
+	loop->counts.waits++;
+	loop->batch_len = 0;
+	if (count < 0)
+		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
+	for (int i = 0; i < count; i++) {
+		void *who = loop->batch[i].data.ptr;
+
+		if (who == &loop->timer_fd || who == &loop->wake_fd) {
+			if (who == &loop->timer_fd) {
+				loop->armed_ms = MOR_NEVER;
+				loop->rang = true;
+			}
+			loop->batch[i].data.ptr = NULL;
+			continue;
+		}
+		((struct mor_watch *)who)->slot = (uint32_t)i + 1;
+		found++;
+	}
+	loop->batch_len = count;
+	return found;
+}
+
+/* What of the kernel's events this watch wants to hear now: an earlier callback may have changed that. */
+static unsigned news(const struct mor_watch *watch, uint32_t happened)
+{
+	bool ended = happened & (EPOLLHUP | EPOLLERR);
+	unsigned events = ended ? MOR_HANGUP : 0;
+
+	if (ended || (happened & EPOLLIN))
+		events |= watch->events & MOR_READABLE;
+	if (ended || (happened & EPOLLOUT))
+		events |= watch->events & MOR_WRITABLE;
+	return events;
+}
+
+static int run_batch(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	for (int i = 0; i < loop->batch_len; i++) {
+		struct mor_watch *watch = loop->batch[i].data.ptr;
+		unsigned events;
+
+		if (!watch) /* ours, or stopped by a callback before it */
+			continue;
+		watch->slot = 0;
+		events = news(watch, loop->batch[i].events);
+		if (!events)
+			continue;
+		watch->fn(watch, events);
+		ran++;
+	}
+	loop->batch_len = 0;
+	return ran;
+}
+
+/* Looks until nothing is ready. A reader takes a bounded bite each time it is called; 16 bites of 64 KiB empty
+ * the largest pipe we make, and a plugin that floods cannot hold the time limits up for ever. */
+static int look_again(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	for (int look = 0; look < LOOKS && gather(loop, 0) > 0; look++)
+		ran += run_batch(loop);
+	return ran;
+}
+
+/* ---- tasks ---- */
+
+void mor_loop_post(struct mor_loop *loop, struct mor_task *task, mor_task_fn *fn)
+{
+	bool first = mor_list_empty(&loop->tasks);
+
+	if (task->queued)
+		return;
+	task->fn = fn;
+	task->queued = true;
+	mor_list_append(&loop->tasks, &task->node);
+	if (first && !loop->dispatching && !loop->held)
+		wake_self(loop);
+}
+
+void mor_task_stop(struct mor_task *task)
+{
+	if (!task->queued)
+		return;
+	task->queued = false;
+	mor_list_remove(&task->node);
+}
+
+/* The tasks that are queued now, not those they post. They stay in a list, so any of them can be stopped. */
+static int run_round(struct mor_loop *loop)
+{
+	struct mor_list round, *node;
+	int ran = 0;
+
+	mor_list_init(&round);
+	while ((node = mor_list_pop(&loop->tasks)))
+		mor_list_append(&round, node);
+	while ((node = mor_list_pop(&round))) {
+		struct mor_task *task = mor_container_of(node, struct mor_task, node);
+
+		task->queued = false;
+		task->fn(task);
+		ran++;
+	}
+	return ran;
+}
+
+static int run_tasks(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	for (int round = 0; round < TASK_ROUNDS && !mor_list_empty(&loop->tasks); round++)
+		ran += run_round(loop);
+	return ran;
+}
+
+/* ---- graves ---- */
+
+void mor_loop_free_later(struct mor_loop *loop, struct mor_grave *grave, void (*free)(struct mor_grave *))
+{
+	if (!loop->dispatching) {
+		free(grave);
+		return;
+	}
+	grave->free = free;
+	grave->next = loop->graves;
+	loop->graves = grave;
+}
+
+/* One at a time from the head: what is freed may bury more. */
+static void bury(struct mor_loop *loop)
+{
+	while (loop->graves) {
+		struct mor_grave *grave = loop->graves;
+
+		loop->graves = grave->next;
+		grave->free(grave);
+	}
+}
+
+/* ---- dispatch ---- */
+
+/* Timers are judged only when the timerfd says that the earliest deadline has passed, so a dispatch without one
+ * reads no clock. What is readable by then is read before the verdict: look again after the clock was read. */
+static int judge_timers(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	if (!loop->rang && !loop->is_virtual)
+		return 0;
+	loop->rang = false;
+	loop->now_ms = clock_ms(loop);
+	loop->now_known = true;
+	if (mor_timers_next(loop) > loop->now_ms)
+		return 0;
+	ran = look_again(loop);
+	return ran + mor_timers_run(loop);
+}
+
+static int turn(struct mor_loop *loop, int timeout_ms)
+{
+	int found = gather(loop, timeout_ms), ran;
+
+	if (found < 0)
+		return found;
+	loop->dispatching = true;
+	loop->now_known = false;
+	ran = run_batch(loop);
+	ran += judge_timers(loop);
+	ran += run_tasks(loop);
+	bury(loop);
+	loop->dispatching = false;
+	settle(loop);
+	mor_trace(MOR_TRACE_LOOP, "%d ready, %d callbacks, %zu timers", found, ran, loop->timers);
+	return ran;
+}
+
+int mor_loop_dispatch(struct mor_loop *loop)
+{
+	return loop->dispatching ? MORTISE_ECALLBACK : turn(loop, 0);
+}
+
+/* Tasks that were posted before the wait, and nothing else. The holder calls again at once, and that call may
+ * sleep: a synchronous call is written before the wait for its answer, not after an idle look. */
+static int run_tasks_only(struct mor_loop *loop)
+{
+	int ran;
+
+	loop->dispatching = true;
+	loop->now_known = false;
+	ran = run_tasks(loop);
+	bury(loop);
+	loop->dispatching = false;
+	settle(loop);
+	return ran;
+}
+
+int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
+{
+	if (loop->dispatching)
+		return MORTISE_ECALLBACK;
+	if (loop->held && !mor_list_empty(&loop->tasks))
+		return run_tasks_only(loop);
+	/* The timerfd ends the sleep for a deadline: no clock is read, no other timer is set up. */
+	return turn(loop, mor_list_empty(&loop->tasks) ? timeout_ms : 0);
+}
+
+int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
+{
+	int64_t target = loop->virtual_ms + ms;
+	int ran = 0, r;
+
+	if (!loop->is_virtual)
+		return MORTISE_EINVAL;
+	if (loop->dispatching)
+		return MORTISE_ECALLBACK;
+	/* One dispatch per deadline, so that each timer sees its own time, and tasks and graves of one are
+	 * done before the next runs. */
+	do {
+		int64_t next = mor_timers_next(loop);
+
+		if (!mor_list_empty(&loop->tasks) && next > loop->virtual_ms)
+			next = loop->virtual_ms;
+		if (next > target)
+			next = target;
+		if (next > loop->virtual_ms)
+			loop->virtual_ms = next;
+		r = turn(loop, 0);
+		if (r < 0)
+			return r;
+		ran += r;
+	} while (loop->virtual_ms < target || mor_timers_next(loop) <= target || !mor_list_empty(&loop->tasks));
+	return ran;
+}

@@ -1,0 +1,166 @@
+/*
+ * The event loop: epoll + timerfd + eventfd + pidfds behind ONE pollable descriptor.
+ *
+ * mor_loop_fd() is readable whenever something is due; mor_loop_dispatch() does what is due and never
+ * blocks. Order inside one dispatch, which the time limits rest on:
+ *   1. one wait for descriptors; every ready watch runs (what is readable is read)
+ *   2. if the timerfd has fired, expired timers run, judged by one clock reading. Before they do, the loop
+ *      looks at its descriptors again, without blocking, until a look that began after that reading finds
+ *      nothing ready (at most 16 looks), so an answer that was in the pipe in time is seen before its
+ *      time-out, however late dispatch came. A dispatch in which no timer has expired makes one wait only
+ *   3. tasks posted with mor_loop_post() run until none is left (a task may post more; those posted
+ *      while tasks run are done in the same dispatch, up to 64 rounds)
+ *   4. what was handed to mor_loop_free_later() is freed
+ * A watch, timer or task removed by an earlier callback of the same dispatch does not run.
+ *
+ * Watches, timers and tasks are embedded in their owner's struct, zero-initialised, and owned by it.
+ *
+ * A loop made with MOR_LOOP_VIRTUAL has a clock that stands still: mor_loop_advance() moves it from timer
+ * to timer. Real children and virtual time do not mix.
+ *
+ * Timers are lazy about the timerfd: it is looked at only when control goes back to the embedder (the end of
+ * a dispatch, a timer set outside one), and armed only if the earliest deadline is earlier than what it is
+ * armed for. Cancelling never touches it. So a call's time limit of T that is set and cancelled 100,000
+ * times a second costs one system call every T.
+ */
+#ifndef MOR_LOOP_LOOP_H
+#define MOR_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/list.h"
+
+struct mor_loop;
+struct mor_watch;
+struct mor_timer;
+struct mor_task;
+
+enum mor_loop_flags { MOR_LOOP_VIRTUAL = 1 << 0 };
+
+int mor_loop_new(unsigned flags, struct mor_loop **ret); /* 0, MORTISE_ENOMEM, MORTISE_ESYSTEM (errno set) */
+struct mor_loop *mor_loop_free(struct mor_loop *loop);   /* every watch and timer must be gone */
+int mor_loop_fd(const struct mor_loop *loop);
+/* Number of callbacks run, or a status (MORTISE_ECALLBACK inside a callback). */
+int mor_loop_dispatch(struct mor_loop *loop);
+/* Waits for at most timeout_ms (-1: no limit), then dispatches: one epoll_wait, no poll() in front. May come
+ * back early with 0: a wake-up, a signal handler of the embedder, a cancelled timer. */
+int mor_loop_wait(struct mor_loop *loop, int timeout_ms);
+/* Any thread and signal handlers: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. The dispatch that is
+ * under way may be the one that takes it, so look at what the other thread left for you after dispatch. */
+int mor_loop_wakeup(struct mor_loop *loop);
+/* While on, the owner promises to call mor_loop_wait() or mor_loop_dispatch() itself before anybody polls the
+ * descriptor, so nothing is spent on telling it of tasks: no eventfd write for one posted outside a dispatch.
+ * Turning it off makes the descriptor truthful again. */
+void mor_loop_hold(struct mor_loop *loop, bool on);
+bool mor_loop_dispatching(const struct mor_loop *loop);
+/* Milliseconds on this loop's clock. In a dispatch: one reading, at the first question, of the kernel's coarse
+ * clock, which may lie a tick (1 to 10 ms) behind; outside one, and while timers are judged: exact. */
+int64_t mor_loop_now_ms(struct mor_loop *loop);
+/* Forgets that reading: the next question reads the clock again. */
+void mor_loop_refresh_now(struct mor_loop *loop);
+/* When `in_ms` from mor_loop_now_ms() have surely passed: a tick is added for what that clock may lie behind. */
+int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms);
+/* Virtual clock only: moves time forward, running everything that becomes due on the way, in order. */
+int mor_loop_advance(struct mor_loop *loop, uint32_t ms);
+
+/* System calls the loop has made by itself, for tests and the bench. */
+struct mor_loop_counts {
+	uint64_t waits, arms, wakes;
+};
+struct mor_loop_counts mor_loop_counts(const struct mor_loop *loop);
+
+/* --- descriptors --- */
+/* A hang-up or error is reported unasked, together with whatever was asked for: the read or write that the
+ * owner then makes tells what it was. */
+enum mor_watch_events { MOR_READABLE = 1, MOR_WRITABLE = 2, MOR_HANGUP = 4 };
+typedef void mor_watch_fn(struct mor_watch *watch, unsigned events);
+struct mor_watch {
+	mor_watch_fn *fn;
+	struct mor_loop *loop; /* NULL: not watching */
+	int fd;
+	unsigned events;       /* what is asked for */
+	uint32_t slot;         /* private: place of its event in the batch being run, plus 1 */
+};
+/* The watch must not be watching. events may be 0: a hang-up is then told once, not again and again, so a
+ * paused reader does not spin. 0 or a status with errno. */
+int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsigned events, mor_watch_fn *fn);
+int mor_watch_change(struct mor_watch *watch, unsigned events);
+/* Fine on one that is not watching. Before the fd is closed, always; does not close it. */
+void mor_watch_stop(struct mor_watch *watch);
+
+/* --- timers (binary heap) --- */
+typedef void mor_timer_fn(struct mor_timer *timer);
+struct mor_timer {
+	mor_timer_fn *fn;
+	struct mor_loop *loop; /* NULL: not set */
+	int64_t due_ms;
+	size_t index;          /* private: place in the heap, plus 1 */
+	uint64_t order;        /* private: equal deadlines run in the order they were set */
+};
+/* Sets or moves it; counted from this very moment, not from the start of the dispatch. Never early. 0 ms set by
+ * a timer's callback runs in a later dispatch. Fails only with MORTISE_ENOMEM, when the heap must grow; a
+ * timer that is merely moved cannot fail. */
+int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn);
+void mor_timer_stop(struct mor_timer *timer);
+
+/* --- tasks: run once, later in this dispatch or in the next --- */
+typedef void mor_task_fn(struct mor_task *task);
+struct mor_task {
+	struct mor_list node; /* private */
+	mor_task_fn *fn;
+	bool queued;
+};
+/* Outside a dispatch this makes the descriptor readable (one eventfd write for the first task). Posting a
+ * queued task again changes nothing. */
+void mor_loop_post(struct mor_loop *loop, struct mor_task *task, mor_task_fn *fn);
+void mor_task_stop(struct mor_task *task);
+
+/* --- memory that callbacks up the stack may still look at --- */
+struct mor_grave {
+	struct mor_grave *next; /* private */
+	void (*free)(struct mor_grave *grave);
+};
+/* Runs free(grave) at the end of the current dispatch, or at once outside one. */
+void mor_loop_free_later(struct mor_loop *loop, struct mor_grave *grave, void (*free)(struct mor_grave *));
+
+/* --- a block of scratch memory for reads, shared by everything on this loop; valid until the callback
+ * that asked returns. At least 64 KiB, allocated on first use. NULL: out of memory. --- */
+#define MOR_LOOP_SCRATCH (64 * 1024)
+char *mor_loop_scratch(struct mor_loop *loop);
+
+/* --- exits of children, by pidfd --- */
+struct mor_child_exit {
+	bool known;   /* false: somebody else reaped it (the embedder ignores SIGCHLD): "status unknown" */
+	int status;   /* as waitid: exit code, or signal when by_signal                                   */
+	bool by_signal, core;
+	struct rusage usage;
+};
+struct mor_child;
+typedef void mor_child_fn(struct mor_child *child, const struct mor_child_exit *how);
+struct mor_child {
+	struct mor_watch watch;
+	struct mor_task gone; /* private: tells of one that had vanished before we could watch it */
+	mor_child_fn *fn;
+	int pidfd;            /* -1: none */
+	int pid;
+	bool leads_group;     /* set by the owner before mor_child_watch(): what is left of its group is
+				 killed when it ends, before it is reaped, while the number is surely ours */
+};
+/* Watches our own child; opens the pidfd. Reaps it, only it, when it ends. One that has vanished already
+ * (SIGCHLD is ignored) is reported like any other, status unknown. 0 or a status with errno. */
+int mor_child_watch(struct mor_loop *loop, struct mor_child *child, int pid, mor_child_fn *fn);
+/* Stops watching and closes the pidfd. A child not reaped yet is left to the caller (see mor_child_reap). */
+void mor_child_stop(struct mor_child *child);
+/* Sends a signal through the pidfd: never to a reused pid. 0 or -errno. */
+int mor_child_signal(struct mor_child *child, int signal);
+/* The same to the process group it leads: through the pidfd since Linux 6.9; before that by number, but only
+ * while the child is not reaped, so that the number is still its own. 0 or -errno. */
+int mor_child_signal_group(struct mor_child *child, int signal);
+/* Waits, blocking, for a child that was sent SIGKILL, reaps it and stops watching. For tearing down. `ret` may
+ * be NULL. */
+void mor_child_reap(struct mor_child *child, struct mor_child_exit *ret);
+
+#endif

@@ -1,0 +1,134 @@
+/* Timers: a binary heap of pointers to timers that know their own place in it, plus 1. */
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "loop/inside.h"
+
+static bool sooner(const struct mor_timer *a, const struct mor_timer *b)
+{
+	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
+}
+
+static void put(struct mor_loop *loop, size_t at, struct mor_timer *timer)
+{
+	loop->heap[at] = timer;
+	timer->index = at + 1;
+}
+
+static size_t sift_up(struct mor_loop *loop, size_t at, struct mor_timer *timer)
+{
+	while (at > 0) {
+		size_t parent = (at - 1) / 2;
+
+		if (!sooner(timer, loop->heap[parent]))
+			break;
+		put(loop, at, loop->heap[parent]);
+		at = parent;
+	}
+	return at;
+}
+
+static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *timer)
+{
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= loop->timers)
+			return at;
+		if (child + 1 < loop->timers && sooner(loop->heap[child + 1], loop->heap[child]))
+			child++;
+		if (!sooner(loop->heap[child], timer))
+			return at;
+		put(loop, at, loop->heap[child]);
+		at = child;
+	}
+}
+
+/* `at` is a hole; the timer goes there or as far up or down as it belongs. */
+static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
+{
+	at = sift_up(loop, at, timer);
+	put(loop, sift_down(loop, at, timer), timer);
+}
+
+static int make_room(struct mor_loop *loop)
+{
+	size_t room = loop->heap_room ? 2 * loop->heap_room : 32;
+	struct mor_timer **heap;
+
+	if (loop->timers < loop->heap_room)
+		return 0;
+	heap = mor_realloc(loop->heap, room * sizeof(struct mor_timer *));
+	if (!heap)
+		return MORTISE_ENOMEM;
+	loop->heap = heap;
+	loop->heap_room = room;
+	return 0;
+}
+
+/* Deadlines are whole milliseconds of a clock that is rounded down, so "now" is rounded up: a limit of 5 ms
+ * must not fire after 4.1. Nothing is early about 0, which means "in the next round". */
+static int64_t deadline(const struct mor_loop *loop, uint32_t in_ms)
+{
+	int64_t ns;
+
+	if (loop->is_virtual)
+		return loop->virtual_ms + in_ms;
+	ns = mor_clock_ns();
+	return in_ms ? (ns + 999999) / 1000000 + in_ms : ns / 1000000;
+}
+
+int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
+{
+	size_t at = timer->loop ? timer->index - 1 : loop->timers;
+
+	assert(!timer->loop || timer->loop == loop);
+	if (!timer->loop) {
+		int r = make_room(loop);
+
+		if (r < 0)
+			return r;
+		loop->timers++;
+		timer->loop = loop;
+	}
+	timer->fn = fn;
+	timer->due_ms = deadline(loop, in_ms);
+	timer->order = loop->next_order++;
+	settle_at(loop, at, timer);
+	mor_loop_arm(loop);
+	return 0;
+}
+
+void mor_timer_stop(struct mor_timer *timer)
+{
+	struct mor_loop *loop = timer->loop;
+	struct mor_timer *last;
+
+	if (!loop)
+		return;
+	assert(loop->heap[timer->index - 1] == timer);
+	last = loop->heap[--loop->timers];
+	if (last != timer)
+		settle_at(loop, timer->index - 1, last);
+	timer->loop = NULL;
+	timer->index = 0;
+}
+
+int mor_timers_run(struct mor_loop *loop)
+{
+	/* A timer set by a callback is due no earlier than those that were there, and comes after them: the
+	 * first one with a newer order ends the round, and 0 ms set again and again cannot keep us here. */
+	uint64_t newer = loop->next_order;
+	int ran = 0;
+
+	while (mor_timers_next(loop) <= loop->now_ms && loop->heap[0]->order < newer) {
+		struct mor_timer *timer = loop->heap[0];
+
+		mor_timer_stop(timer);
+		timer->fn(timer);
+		ran++;
+	}
+	return ran;
+}

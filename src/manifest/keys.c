@@ -1,0 +1,159 @@
+/* Every setting there is. What is not here is refused, with the nearest name: a misspelt key that does
+ * nothing is the worst kind of configuration error. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "manifest/internal.h"
+
+struct key {
+	const char *section, *key; /* key "*": any, chosen by the user, the dialect or the plugin */
+	enum mor_key_type type;
+};
+
+static const struct key keys[] = {
+	{ "plugin", "name", MOR_KEY_TEXT },
+	{ "plugin", "dialect", MOR_KEY_TEXT },
+	{ "plugin", "command", MOR_KEY_COMMAND },
+	{ "plugin", "args", MOR_KEY_TEXTS },
+	{ "plugin", "cwd", MOR_KEY_TEXT },
+	{ "plugin", "framing", MOR_KEY_TEXT },
+	{ "plugin", "version", MOR_KEY_TEXT },
+	{ "plugin", "description", MOR_KEY_TEXT },
+	{ "env", "*", MOR_KEY_TEXT },
+	{ "timeouts", "*", MOR_KEY_DURATION },
+	{ "restart", "enabled", MOR_KEY_BOOL },
+	{ "restart", "first", MOR_KEY_DURATION },
+	{ "restart", "cap", MOR_KEY_DURATION },
+	{ "restart", "intensity", MOR_KEY_UINT },
+	{ "restart", "period", MOR_KEY_DURATION },
+	{ "stop", "bye", MOR_KEY_DURATION },
+	{ "stop", "term", MOR_KEY_DURATION },
+	{ "stop", "kill", MOR_KEY_DURATION },
+	{ "health", "every", MOR_KEY_DURATION },
+	{ "limits", "in_flight", MOR_KEY_UINT },
+	{ "limits", "frame", MOR_KEY_BYTES },
+	{ "limits", "send", MOR_KEY_BYTES },
+	{ "limits", "queue", MOR_KEY_BYTES },
+	{ "limits", "depth", MOR_KEY_UINT },
+	{ "sandbox", "*", MOR_KEY_ANY },
+	{ "quirks", "*", MOR_KEY_ANY },
+	{ "config", "*", MOR_KEY_ANY },
+};
+#define KEYS (sizeof(keys) / sizeof(*keys))
+
+bool mor_key_is_nested(const char *section)
+{
+	return strcmp(section, "timeouts") == 0 || strcmp(section, "quirks") == 0;
+}
+
+/* Edit distance with a bound: only whether it is small matters. Names over 30 bytes are never near. */
+static unsigned distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned row[32];
+
+	if (la > 30 || lb > 30)
+		return 99;
+	for (unsigned j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned corner = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned up = row[j], best = corner + (a[i - 1] != b[j - 1]);
+
+			if (up + 1 < best)
+				best = up + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			corner = up;
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+/* Among the keys of `section`, or among the sections where it is NULL. */
+static const char *nearest(const char *section, const char *word)
+{
+	const char *best = NULL;
+	unsigned least = strlen(word) < 5 ? 2 : 3;
+
+	for (size_t i = 0; i < KEYS; i++) {
+		const char *name = section ? keys[i].key : keys[i].section;
+		unsigned d = distance(word, name);
+
+		if (section && strcmp(keys[i].section, section) != 0)
+			continue;
+		if (d <= least && (!best || d < least)) {
+			least = d;
+			best = name;
+		}
+	}
+	return best;
+}
+
+static void list_names(const char *section, struct mor_buf *out)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < KEYS; i++) {
+		const char *name = section ? keys[i].key : keys[i].section;
+
+		if ((section && strcmp(keys[i].section, section) != 0) || strcmp(name, last) == 0)
+			continue;
+		mor_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+		last = name;
+	}
+	mor_buf_byte(out, '\0');
+}
+
+static int unknown(const char *origin, int code, const char *section, const char *word, mortise_error *err)
+{
+	struct mor_buf names = MOR_BUF_INIT;
+	const char *near = nearest(section, word);
+	char quoted[64], what[64] = "no section";
+
+	mor_excerpt(mor_slice_of(word), quoted, sizeof(quoted));
+	if (section)
+		snprintf(what, sizeof(what), "[%s] has no key", section);
+	list_names(section, &names);
+	if (near)
+		mor_fail(err, code, "%s: %s \"%s\": did you mean \"%s\"?", origin, what, quoted, near);
+	else
+		mor_fail(err, code, "%s: %s \"%s\": use one of %s", origin, what, quoted, names.data ? names.data : "");
+	mor_buf_fini(&names);
+	return code;
+}
+
+int mor_key_section(const char *origin, int code, const char *section, mortise_error *err)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		if (strcmp(keys[i].section, section) == 0)
+			return 0;
+	for (size_t i = 0; i < KEYS; i++)
+		if (strcmp(keys[i].section, "plugin") == 0 && strcmp(keys[i].key, section) == 0)
+			return mor_fail(err, code, "%s: \"%s\" stands in no section: write it below [plugin]", origin, section);
+	return unknown(origin, code, NULL, section, err);
+}
+
+int mor_key_find(const char *origin, int code, const char *section, const char *key, enum mor_key_type *ret,
+		 mortise_error *err)
+{
+	int r = mor_key_section(origin, code, section, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < KEYS; i++) {
+		bool any = strcmp(keys[i].key, "*") == 0;
+
+		if (strcmp(keys[i].section, section) == 0 && (any || strcmp(keys[i].key, key) == 0)) {
+			*ret = keys[i].type;
+			return 0;
+		}
+	}
+	return unknown(origin, code, section, key, err);
+}

@@ -1,0 +1,487 @@
+/* From what the user named to one struct. The order of the steps is the order in which settings win. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "manifest/internal.h"
+
+/* Manifests of dialects that are not in this version: known by name, so that the text can say so. */
+static const struct {
+	const char *file, *dialect;
+} later[] = {
+	{ "plugin.toml", "sunscreen" },
+	{ "sunscreen-plugin.json", "sunscreen" },
+	{ "manifest.json", "gassist" },
+};
+
+static int no_memory(struct mor_load *load)
+{
+	return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->query->path ? load->query->path : "manifest");
+}
+
+static void texts_free(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		mor_free(list[i]);
+	mor_free(list);
+}
+
+struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
+{
+	struct mor_list *node;
+
+	if (!m)
+		return NULL;
+	mor_free(m->name);
+	mor_free(m->version);
+	mor_free(m->description);
+	mor_free(m->dialect);
+	mor_free(m->framing);
+	texts_free(m->argv);
+	texts_free(m->env);
+	mor_free(m->cwd);
+	mor_free(m->file);
+	mor_doc_free(m->doc);
+	mor_free(m->config);
+	mor_settings_free(&m->settings);
+	while ((node = mor_list_pop(&m->warnings))) {
+		struct mor_warning *warning = mor_container_of(node, struct mor_warning, node);
+
+		mor_free(warning->text);
+		mor_free(warning);
+	}
+	mor_free(m);
+	return NULL;
+}
+
+static int warn(struct mor_load *load, const char *name)
+{
+	struct mor_warning *warning = mor_zalloc(sizeof(*warning));
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_printf(&text, "--env %s: this variable is not set here, so the plugin does not get it", name);
+	if (warning)
+		warning->text = mor_buf_detach(&text);
+	if (!warning || !warning->text) {
+		mor_free(warning);
+		return no_memory(load);
+	}
+	mor_list_append(&load->m->warnings, &warning->node);
+	return 0;
+}
+
+/* ---- where the plugin is ---- */
+
+static char *dir_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return mor_strdup(".");
+	return slash == path ? mor_strdup("/") : mor_strndup(path, (size_t)(slash - path));
+}
+
+/* The directory is resolved, the file in it is not: the python of a virtual environment is a link, and only
+ * its own path tells it which environment it is. */
+static int locate_file(struct mor_load *load, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char real[PATH_MAX];
+
+	load->shown = dir_name(path);
+	if (!load->shown)
+		return no_memory(load);
+	if (!realpath(load->shown, real))
+		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
+	load->dir = mor_strdup(real);
+	/* Naming the manifest is naming its directory. */
+	if (strcmp(base, MOR_YAMS_MANIFEST) != 0 && strcmp(base, MOR_OWN_MANIFEST) != 0) {
+		load->file = mor_path_join(real, base);
+		if (!load->file)
+			return no_memory(load);
+	}
+	return load->dir ? 0 : no_memory(load);
+}
+
+static int locate(struct mor_load *load)
+{
+	const char *path = load->query->path;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return mor_fail(load->err, MORTISE_ENOTFOUND,
+					"%s: no such file or directory: name a plugin's directory or file, or give the "
+					"command after --", path);
+		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
+	}
+	if (S_ISREG(st.st_mode))
+		return locate_file(load, path);
+	if (!S_ISDIR(st.st_mode))
+		return mor_fail(load->err, MORTISE_EMANIFEST, "%s: neither a directory nor a regular file: it cannot be a plugin", path);
+	if (!realpath(path, real))
+		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
+	load->dir = mor_strdup(real);
+	load->shown = mor_strdup(path);
+	return load->dir && load->shown ? 0 : no_memory(load);
+}
+
+static int nothing_here(struct mor_load *load)
+{
+	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
+		MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, later[i].file);
+
+		if (path && mor_path_is_file(path))
+			return mor_fail(load->err, MORTISE_EMANIFEST,
+					"%s: %s is a manifest of the %s dialect, which this version does not speak: add a "
+					MOR_OWN_MANIFEST ", or give the command after --",
+					load->shown, later[i].file, later[i].dialect);
+	}
+	return mor_fail(load->err, MORTISE_EMANIFEST,
+			"%s: no manifest here (looked for " MOR_YAMS_MANIFEST ", " MOR_OWN_MANIFEST
+			"): add one, or give the command after --", load->shown);
+}
+
+/* ---- the sources, in order ---- */
+
+/* In a directory our file always counts; beside a named file only when it is about that file. */
+static int read_own(struct mor_load *load)
+{
+	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, MOR_OWN_MANIFEST);
+	MOR_CLEAN_TEXT char *shown = mor_path_join(load->shown, MOR_OWN_MANIFEST);
+
+	if (!path || !shown)
+		return no_memory(load);
+	return mor_own_load(load, path, shown, load->file ? MOR_OWN_IF_NAMED : MOR_OWN_ALWAYS);
+}
+
+/* The file that was named is what runs; where the manifest beside it runs the same file, in its way. */
+static int read_named_file(struct mor_load *load)
+{
+	const char *command[] = { load->file, NULL };
+	int r = load->m->doc ? mor_yams_launch(load) : 0;
+
+	return r != 0 ? (r < 0 ? r : 0) : mor_setting_add_list(load, "plugin", "command", command, load->query->path);
+}
+
+static int read_directory(struct mor_load *load)
+{
+	int foreign = mor_yams_load(load), own;
+
+	if (foreign < 0)
+		return foreign;
+	if (load->file) {
+		int r = read_named_file(load);
+
+		if (r < 0)
+			return r;
+	}
+	own = read_own(load);
+	if (own < 0)
+		return own;
+	return foreign || own || load->file ? 0 : nothing_here(load);
+}
+
+/* What it is called before anybody gives it a name. */
+static char *default_name(const struct mor_load *load)
+{
+	const char *const *argv = load->query->argv;
+
+	if (load->file)
+		return mor_path_stem(load->file);
+	if (load->dir || !argv)
+		return mor_strdup(!load->dir || strcmp(load->dir, "/") == 0 ? "plugin" : strrchr(load->dir, '/') + 1);
+	return mor_path_stem(argv[mor_path_script(argv)]);
+}
+
+/* Called twice: the user's file is found by the name that is known before it is read, and may change it. */
+static int choose_name(struct mor_load *load)
+{
+	const char *set = mor_manifest_text(load->m, "plugin", "name");
+	const char *asked = load->query->name;
+
+	mor_free(load->m->name);
+	load->m->name = NULL;
+	if (asked && *asked)
+		load->m->name = mor_strdup(asked);
+	else
+		load->m->name = set && *set ? mor_strdup(set) : default_name(load);
+	return load->m->name ? 0 : no_memory(load);
+}
+
+/* NULL where neither variable is set: then there is no user's file, which is no error. */
+static char *config_home(const struct mor_load *load)
+{
+	const char *home = load->query->config_home;
+
+	if (!home)
+		home = getenv("XDG_CONFIG_HOME");
+	if (home && *home)
+		return mor_strdup(home);
+	home = getenv("HOME");
+	return home && *home ? mor_path_join(home, ".config") : NULL;
+}
+
+/* A name that is no file name of its own ("..", "a/b") has no file. */
+static int read_user(struct mor_load *load)
+{
+	MOR_CLEAN_TEXT char *home = config_home(load);
+	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *text = NULL;
+	int r;
+
+	if (!home || strchr(load->m->name, '/') || load->m->name[0] == '.')
+		return 0;
+	mor_buf_printf(&path, "%s/mortise/plugins/%s.toml", home, load->m->name);
+	text = mor_buf_detach(&path);
+	if (!text)
+		return no_memory(load);
+	r = mor_own_load(load, text, text, MOR_OWN_ALWAYS);
+	return r < 0 ? r : 0;
+}
+
+/* The embedder's object replaces whole members: it was written as a whole, unlike a line of --set. */
+static int read_query_config(struct mor_load *load)
+{
+	struct mor_slice text = { load->query->config.text, load->query->config.len };
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error why;
+	int r;
+
+	if (!text.ptr)
+		return 0;
+	r = mor_doc_parse(text, 0, 0, &doc, &why);
+	if (r == 0 && mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT)
+		return mor_fail(load->err, MORTISE_EINVAL, "config: must be a JSON object, not %s",
+				mor_json_type_name(mor_json_type(mor_doc_root(doc))));
+	if (r == MORTISE_EPROTO)
+		return mor_fail(load->err, MORTISE_EINVAL, "config: not JSON: %s", why.text);
+	if (r == 0)
+		r = mor_config_merge(&load->m->config, mor_doc_root(doc), false);
+	return r < 0 ? no_memory(load) : 0;
+}
+
+static int read_sources(struct mor_load *load)
+{
+	const char *const *set = load->query->set;
+	int r = load->dir ? read_directory(load) : 0;
+
+	if (r == 0)
+		r = choose_name(load);
+	if (r == 0)
+		r = read_user(load);
+	if (r == 0)
+		r = read_query_config(load);
+	for (; r == 0 && set && *set; set++)
+		r = mor_set_apply(load, *set);
+	/* Last, because whoever names a command saves the manifest's from being judged. */
+	if (r == 0 && load->m->doc && !mor_manifest_setting(load->m, "plugin", "command"))
+		r = mor_yams_launch(load);
+	return r < 0 ? r : 0;
+}
+
+/* ---- the struct, from the settings that won ---- */
+
+static int push(struct mor_load *load, char ***list, size_t *count, char *text)
+{
+	char **grown = text ? mor_realloc(*list, (*count + 2) * sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		mor_free(text);
+		return no_memory(load);
+	}
+	*list = grown;
+	grown[(*count)++] = text;
+	grown[*count] = NULL;
+	return 0;
+}
+
+/* A JSON string or array of strings, checked when the setting was added. */
+static int push_json(struct mor_load *load, const struct mor_setting *setting, size_t *count)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_json_iter it;
+	int r;
+
+	if (!setting)
+		return 0;
+	if (setting->text)
+		return push(load, &load->m->argv, count, mor_strdup(setting->text));
+	r = mor_doc_parse(mor_slice_of(setting->json), 0, 0, &doc, NULL);
+	if (r < 0)
+		return no_memory(load);
+	it = mor_json_iter(mor_doc_root(doc));
+	while (r == 0 && mor_json_next(&it))
+		r = push(load, &load->m->argv, count, mor_strdup(mor_json_text(it.value, "")));
+	return r;
+}
+
+static int push_query(struct mor_load *load, size_t *count)
+{
+	const char *const *argv = load->query->argv;
+	int r = 0;
+
+	for (; r == 0 && argv && *argv; argv++)
+		r = push(load, &load->m->argv, count, mor_strdup(*argv));
+	return r;
+}
+
+static int fill_argv(struct mor_load *load)
+{
+	const struct mor_setting *command = mor_manifest_setting(load->m, "plugin", "command");
+	size_t count = 0;
+	int r;
+
+	if (!load->query->path) /* a command line that was typed is what runs, whatever files say */
+		return push_query(load, &count);
+	if (!command)
+		return mor_fail(load->err, MORTISE_EMANIFEST,
+				"%s/" MOR_OWN_MANIFEST ": nothing to run: add command = \"./program\" below [plugin]", load->shown);
+	r = push_json(load, command, &count);
+	if (r == 0)
+		r = push_json(load, mor_manifest_setting(load->m, "plugin", "args"), &count);
+	return r < 0 ? r : push_query(load, &count);
+}
+
+/* With a directory of its own, ./program would be looked for there and not where the user is. */
+static int anchor_program(struct mor_load *load)
+{
+	char **program = &load->m->argv[0], *absolute;
+
+	if (load->query->path || !load->m->cwd || !strchr(*program, '/'))
+		return 0;
+	absolute = mor_path_absolute(*program);
+	if (!absolute)
+		return no_memory(load);
+	mor_free(*program);
+	*program = absolute;
+	return 0;
+}
+
+static bool same_name(const char *entry, const char *other)
+{
+	size_t len = strcspn(entry, "=");
+
+	return strncmp(entry, other, len) == 0 && other[len] == '=';
+}
+
+/* Later wins: a name that is there already gets its new value in place. */
+static int put_env(struct mor_load *load, const char *name, size_t len, const char *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf entry = MOR_BUF_INIT;
+	size_t count = 0;
+	char *text;
+
+	mor_buf_printf(&entry, "%.*s=%s", (int)len, name, value);
+	text = mor_buf_detach(&entry);
+	if (!text)
+		return no_memory(load);
+	for (char **env = load->m->env; env && *env; env++, count++) {
+		if (!same_name(*env, text))
+			continue;
+		mor_free(*env);
+		*env = text;
+		return 0;
+	}
+	return push(load, &load->m->env, &count, text);
+}
+
+/* NAME alone passes ours through; not having it is worth a warning, not a refusal. */
+static int put_query_env(struct mor_load *load, const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	if (len == 0)
+		return mor_fail(load->err, MORTISE_EINVAL, "--env \"%.60s\": write it as NAME or NAME=VALUE", entry);
+	if (entry[len] == '=')
+		return put_env(load, entry, len, entry + len + 1);
+	if (!getenv(entry))
+		return warn(load, entry);
+	return put_env(load, entry, len, getenv(entry));
+}
+
+static int fill_env(struct mor_load *load)
+{
+	const char *const *env = load->query->env;
+	int r = 0;
+
+	MOR_LIST_EACH(node, after, &load->m->settings) {
+		const struct mor_setting *s = mor_container_of(node, struct mor_setting, node);
+
+		if (r == 0 && strcmp(s->section, "env") == 0)
+			r = put_env(load, s->key, strlen(s->key), s->text);
+	}
+	for (; r == 0 && env && *env; env++)
+		r = put_query_env(load, *env);
+	return r;
+}
+
+/* An empty text counts as absent: --set plugin.version= takes a value away. */
+static int copy_text(struct mor_load *load, const char *key, const char *fallback, char **ret)
+{
+	const char *text = mor_manifest_text(load->m, "plugin", key);
+
+	if (!text || !*text)
+		text = fallback;
+	if (!text)
+		return 0;
+	*ret = mor_strdup(text);
+	return *ret ? 0 : no_memory(load);
+}
+
+static int fill(struct mor_load *load)
+{
+	struct mor_manifest *m = load->m;
+	const char *dialect = load->query->dialect;
+	int r;
+
+	if ((r = choose_name(load)) < 0 || (r = copy_text(load, "version", NULL, &m->version)) < 0 ||
+	    (r = copy_text(load, "description", NULL, &m->description)) < 0 ||
+	    (r = copy_text(load, "framing", NULL, &m->framing)) < 0 ||
+	    (r = copy_text(load, "cwd", load->dir, &m->cwd)) < 0)
+		return r;
+	if (dialect && *dialect)
+		m->dialect = mor_strdup(dialect);
+	else
+		r = copy_text(load, "dialect", "plain", &m->dialect);
+	if (r < 0 || !m->dialect)
+		return r < 0 ? r : no_memory(load);
+	if ((r = fill_argv(load)) < 0 || (r = anchor_program(load)) < 0)
+		return r;
+	return fill_env(load);
+}
+
+int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err)
+{
+	bool has_path = query->path && *query->path, has_argv = query->argv && query->argv[0] && *query->argv[0];
+	struct mor_load load = { .query = query, .err = err };
+	int r = 0;
+
+	if (!has_path && (query->path || !has_argv))
+		return mor_fail(err, MORTISE_EINVAL, "no plugin is named: give a directory, a file, or a command after --");
+	load.m = mor_zalloc(sizeof(*load.m));
+	if (!load.m)
+		return no_memory(&load);
+	mor_list_init(&load.m->settings);
+	mor_list_init(&load.m->warnings);
+	if (has_path)
+		r = locate(&load);
+	if (r == 0)
+		r = read_sources(&load);
+	if (r == 0)
+		r = fill(&load);
+	mor_free(load.dir);
+	mor_free(load.shown);
+	mor_free(load.file);
+	if (r == 0)
+		*ret = load.m;
+	else
+		mor_manifest_free(load.m);
+	return r;
+}

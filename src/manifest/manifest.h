@@ -1,0 +1,84 @@
+/*
+ * Every manifest and configuration format -> one struct: who the plugin is, what to run, how. Nothing is
+ * executed here. Errors name file, line, column, key and remedy.
+ *
+ * Where settings come from, later wins: the foreign manifest (yams-plugin.json, ...), mortise.toml beside
+ * it (or in place of one), ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of
+ * the command line that are spelled as such). Sections: plugin env timeouts restart stop health limits
+ * sandbox quirks config. keys.c has the table of them.
+ */
+#ifndef MOR_MANIFEST_MANIFEST_H
+#define MOR_MANIFEST_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "wire/json.h"
+
+#define MOR_MANIFEST_LIMIT (1024 * 1024) /* bytes of any one file */
+
+struct mor_manifest_query {
+	const char *path;        /* directory or file, or NULL                                            */
+	const char *const *argv; /* the command line where there is no path; with one: more arguments     */
+	const char *name, *dialect; /* or NULL */
+	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL                         */
+	const char *const *env;  /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
+	mortise_json config;     /* over [config] */
+	const char *config_home; /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
+};
+
+struct mor_setting {
+	struct mor_list node;
+	char *section, *key;
+	char *json;   /* the value as JSON text */
+	char *text;   /* a string's content, or NULL */
+	char *origin; /* "mortise.toml:7", "--set" */
+};
+
+struct mor_manifest {
+	char *name;      /* never NULL                                                                    */
+	char *version;   /* or NULL */
+	char *description;
+	char *dialect;   /* never NULL: "plain" where nothing says otherwise                              */
+	char *framing;   /* or NULL: the dialect's                                                        */
+	char **argv;     /* what to run: argv[0] may still need an interpreter (proc resolves that)       */
+	char **env;      /* additions, NAME=VALUE                                                         */
+	char *cwd;       /* or NULL: ours                                                                 */
+	char *file;      /* the foreign manifest's path, or NULL                                          */
+	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
+	char *config;    /* JSON object: [config], over it mortise_plugin_options.config, over that --set; or NULL */
+	struct mor_list settings; /* of mor_setting, earlier first: look up from the end                  */
+	struct mor_list warnings; /* of mor_warning                                                       */
+};
+
+struct mor_warning {
+	struct mor_list node;
+	char *text;
+};
+
+/* 0; MORTISE_ENOTFOUND (no such path; a directory without any manifest: EMANIFEST says which names were
+ * looked for); MORTISE_EMANIFEST; MORTISE_EINVAL (neither path nor argv; a bad --set, --env or config). */
+int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
+struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
+
+/* The winning value, or NULL. */
+const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key);
+/* Typed: 1 found, 0 absent, MORTISE_EMANIFEST with origin and what was expected. Durations: "30s", "500ms"
+ * or a number of seconds. */
+int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms, mortise_error *err);
+int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err);
+int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret, mortise_error *err);
+int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret, mortise_error *err);
+/* A string's content; NULL: absent or not a string. The memory belongs to the manifest. */
+const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
+
+/* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
+ * a JSON object from "section.key" to its line. The C++ behind it lets no exception out. */
+int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
+		     mortise_error *err);
+
+#endif

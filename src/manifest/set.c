@@ -1,0 +1,147 @@
+/* --set section.key=value, and section.key:=JSON. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "manifest/internal.h"
+
+struct assignment {
+	char *section, *key;
+	const char *value;
+	bool json; /* ":=" */
+};
+
+static void assignment_fini(struct assignment *a)
+{
+	mor_free(a->section);
+	mor_free(a->key);
+}
+
+static int split(const char *text, struct assignment *ret, mortise_error *err)
+{
+	const char *equals = strchr(text, '='), *dot = strchr(text, '.'), *end = equals;
+	char quoted[80];
+
+	if (!equals || !dot || dot > equals || dot == text || dot + 1 == equals || (dot + 2 == equals && dot[1] == ':')) {
+		mor_fail(err, MORTISE_EINVAL, "--set \"%s\": write it as section.key=value",
+			 mor_excerpt(mor_slice_of(text), quoted, sizeof(quoted)));
+		return MORTISE_EINVAL;
+	}
+	ret->json = equals[-1] == ':';
+	if (ret->json)
+		end--;
+	ret->section = mor_strndup(text, (size_t)(dot - text));
+	ret->key = mor_strndup(dot + 1, (size_t)(end - dot - 1));
+	ret->value = equals + 1;
+	if (ret->section && ret->key)
+		return 0;
+	mor_fail(err, MORTISE_ENOMEM, "--set: out of memory");
+	return MORTISE_ENOMEM;
+}
+
+/* A JSON scalar if it parses (and, where a list is wanted, an array), else the text itself. */
+static bool reads_as_json(const struct mor_doc *doc, enum mor_key_type type)
+{
+	enum mor_json_type is = mor_json_type(mor_doc_root(doc));
+
+	switch (type) {
+	case MOR_KEY_TEXT: /* --set plugin.version=1.0 */
+		return false;
+	case MOR_KEY_TEXTS:
+	case MOR_KEY_COMMAND:
+		return is == MOR_JSON_ARRAY || is == MOR_JSON_STRING;
+	default:
+		return is != MOR_JSON_ARRAY && is != MOR_JSON_OBJECT;
+	}
+}
+
+static int read_value(const struct assignment *a, enum mor_key_type type, struct mor_doc **ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf quoted = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error why;
+	int r = mor_doc_parse(mor_slice_of(a->value), 0, 0, &doc, &why);
+
+	if (r == MORTISE_ENOMEM)
+		return mor_fail(err, r, "--set: out of memory");
+	if (r < 0 && a->json)
+		return mor_fail(err, MORTISE_EINVAL, "--set %s.%s: %s", a->section, a->key, why.text);
+	if (r == 0 && (a->json || reads_as_json(doc, type))) {
+		*ret = mor_take(&doc);
+		return 0;
+	}
+	mor_buf_json_string(&quoted, mor_slice_of(a->value));
+	r = quoted.status ? quoted.status : mor_doc_parse(mor_buf_view(&quoted), 0, 0, ret, NULL);
+	return r < 0 ? mor_fail(err, r, "--set: out of memory") : 0;
+}
+
+/* config.a.b=1 is {"a": {"b": 1}} laid over what is there. */
+static int set_config(struct mor_load *load, const char *key, const struct mor_value *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_writer w = { .out = &text };
+	unsigned depth = 0;
+	int r;
+
+	for (const char *part = key; part; part = *part ? part + 1 : NULL) {
+		size_t len = strcspn(part, ".");
+
+		if (len == 0 || ++depth > 32)
+			return mor_fail(load->err, MORTISE_EINVAL, "--set config.%.60s: %s", key,
+					len ? "nested deeper than 32 levels" : "a name between the dots is missing");
+		mor_w_object(&w);
+		mor_w_key_slice(&w, (struct mor_slice){ part, len });
+		part += len;
+		if (!*part)
+			break;
+	}
+	mor_w_value(&w, value);
+	while (depth-- > 0)
+		mor_w_end(&w);
+	r = text.status ? text.status : mor_doc_parse(mor_buf_view(&text), 0, 0, &doc, NULL);
+	if (r == 0)
+		r = mor_config_merge(&load->m->config, mor_doc_root(doc), true);
+	return r < 0 ? mor_fail(load->err, r, "--set config.%.60s: %s", key, mortise_status_text(r)) : 0;
+}
+
+/* What the user types is relative to where the user is. */
+static int set_path(struct mor_load *load, const struct assignment *a, const struct mor_value *value)
+{
+	const char *text = mor_json_text(value, "");
+	MOR_CLEAN_TEXT char *absolute = NULL;
+
+	if (strcmp(a->key, "command") == 0 && !strchr(text, '/'))
+		return mor_setting_add(load, a->section, a->key, value, MOR_FROM_SET);
+	absolute = mor_path_absolute(text);
+	if (!absolute)
+		return mor_fail(load->err, MORTISE_ENOMEM, "--set: out of memory");
+	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_FROM_SET);
+}
+
+int mor_set_apply(struct mor_load *load, const char *text)
+{
+	__attribute__((cleanup(assignment_fini))) struct assignment a = { 0 };
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	enum mor_key_type type = MOR_KEY_ANY;
+	const struct mor_value *value;
+	bool is_path;
+	int r = split(text, &a, load->err);
+
+	if (r < 0)
+		return r;
+	r = mor_key_find(MOR_FROM_SET, MORTISE_EINVAL, a.section, a.key, &type, load->err);
+	if (r < 0)
+		return r;
+	r = read_value(&a, type, &doc, load->err);
+	if (r < 0)
+		return r;
+	value = mor_doc_root(doc);
+	if (strcmp(a.section, "config") == 0)
+		return set_config(load, a.key, value);
+	is_path = strcmp(a.section, "plugin") == 0 && (strcmp(a.key, "cwd") == 0 || strcmp(a.key, "command") == 0);
+	if (is_path && mor_json_string(value).len > 0)
+		return set_path(load, &a, value);
+	return mor_setting_add(load, a.section, a.key, value, MOR_FROM_SET);
+}

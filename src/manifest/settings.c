@@ -1,0 +1,267 @@
+/* The list of settings: adding one checks it, looking one up takes the last. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "manifest/internal.h"
+
+static void setting_free(struct mor_setting *setting)
+{
+	mor_free(setting->section);
+	mor_free(setting->key);
+	mor_free(setting->json);
+	mor_free(setting->text);
+	mor_free(setting->origin);
+	mor_free(setting);
+}
+
+void mor_settings_free(struct mor_list *settings)
+{
+	struct mor_list *node;
+
+	while ((node = mor_list_pop(settings)))
+		setting_free(mor_container_of(node, struct mor_setting, node));
+}
+
+/* ---- typed values ---- */
+
+/* Strings mean their content, numbers their digits. */
+static struct mor_slice plain_text(const struct mor_setting *setting)
+{
+	return mor_slice_of(setting->text ? setting->text : setting->json);
+}
+
+/* The value as JSON: one line and free of control characters already. Cut between characters. */
+static int wrong(const struct mor_setting *s, int code, const char *wanted, mortise_error *err)
+{
+	size_t len = strlen(s->json), shown = len > 80 ? 80 : len;
+
+	while (shown < len && ((unsigned char)s->json[shown] & 0xc0) == 0x80)
+		shown--;
+	return mor_fail(err, code, "%s: %s.%s is %.*s%s: it must be %s", s->origin, s->section, s->key, (int)shown, s->json,
+			shown < len ? "..." : "", wanted);
+}
+
+#define WANT_DURATION "a time such as \"30s\", \"500ms\" or \"2m\""
+#define WANT_BYTES "a size such as 4096, \"64KiB\" or \"10MiB\""
+#define WANT_UINT "a whole number that is not negative"
+#define WANT_BOOL "true or false"
+
+/* JSON and TOML can spell a NUL, which no argument, path or variable can hold. */
+static bool is_text(const struct mor_value *value)
+{
+	return mor_json_type(value) == MOR_JSON_STRING && strlen(mor_json_text(value, "")) == mor_json_string(value).len;
+}
+
+static bool is_texts(const struct mor_value *value)
+{
+	struct mor_json_iter it = mor_json_iter(value);
+
+	if (mor_json_type(value) != MOR_JSON_ARRAY)
+		return false;
+	while (mor_json_next(&it))
+		if (!is_text(it.value))
+			return false;
+	return true;
+}
+
+/* An empty first word would be looked for in PATH and end as a puzzling "not found". */
+static bool is_command(const struct mor_value *value)
+{
+	if (mor_json_type(value) == MOR_JSON_STRING)
+		return is_text(value) && mor_json_string(value).len > 0;
+	return is_texts(value) && mor_json_string(mor_json_at(value, "/0")).len > 0;
+}
+
+/* What is wanted, or NULL when the value is that. */
+static const char *objection(const struct mor_setting *s, enum mor_key_type type, const struct mor_value *value)
+{
+	uint32_t number;
+	uint64_t size;
+
+	switch (type) {
+	case MOR_KEY_TEXT:
+		return s->text ? NULL : "a string";
+	case MOR_KEY_TEXTS:
+		return is_texts(value) ? NULL : "an array of strings";
+	case MOR_KEY_COMMAND:
+		return is_command(value) ? NULL : "a program, or an array with a program and its arguments";
+	case MOR_KEY_DURATION:
+		return mor_parse_duration_ms(plain_text(s), &number) ? NULL : WANT_DURATION;
+	case MOR_KEY_BYTES:
+		return mor_parse_bytes(plain_text(s), &size) ? NULL : WANT_BYTES;
+	case MOR_KEY_UINT:
+		return mor_parse_u32(plain_text(s), &number) ? NULL : WANT_UINT;
+	case MOR_KEY_BOOL:
+		return mor_json_type(value) == MOR_JSON_BOOL ? NULL : WANT_BOOL;
+	case MOR_KEY_ANY:
+		break;
+	}
+	return NULL;
+}
+
+/* A '=' in a name would move into the value. */
+static const char *env_objection(const struct mor_setting *s)
+{
+	return !*s->key || strchr(s->key, '=') ? "set under a name without \"=\"" : NULL;
+}
+
+/* ---- adding ---- */
+
+/* [env] PORT = 8080 means the text: environments hold nothing else. */
+static bool counts_as_text(const char *section, const struct mor_value *value)
+{
+	enum mor_json_type type = mor_json_type(value);
+
+	return type == MOR_JSON_STRING ||
+	       (strcmp(section, "env") == 0 && (type == MOR_JSON_NUMBER || type == MOR_JSON_BOOL));
+}
+
+static struct mor_setting *setting_new(const char *section, const char *key, const struct mor_value *value,
+				       const char *origin)
+{
+	struct mor_setting *s = mor_zalloc(sizeof(*s));
+	struct mor_buf json = MOR_BUF_INIT;
+	bool has_text = counts_as_text(section, value);
+
+	if (!s)
+		return NULL;
+	mor_list_init(&s->node);
+	mor_json_write(value, false, &json);
+	s->section = mor_strdup(section);
+	s->key = mor_strdup(key);
+	s->origin = mor_strdup(origin);
+	s->json = mor_buf_detach(&json);
+	mor_buf_fini(&json);
+	if (has_text)
+		s->text = mor_strdup(mor_json_text(value, s->json));
+	if (s->section && s->key && s->origin && s->json && (s->text || !has_text))
+		return s;
+	setting_free(s);
+	return NULL;
+}
+
+int mor_setting_add(struct mor_load *load, const char *section, const char *key, const struct mor_value *value,
+		    const char *origin)
+{
+	int code = strcmp(origin, MOR_FROM_SET) == 0 ? MORTISE_EINVAL : MORTISE_EMANIFEST;
+	enum mor_key_type type = MOR_KEY_ANY;
+	struct mor_setting *s;
+	const char *wanted;
+	int r = mor_key_find(origin, code, section, key, &type, load->err);
+
+	if (r < 0)
+		return r;
+	s = setting_new(section, key, value, origin);
+	if (!s)
+		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", origin);
+	wanted = objection(s, type, value);
+	if (!wanted && strcmp(section, "env") == 0)
+		wanted = env_objection(s);
+	if (!wanted && mor_json_type(value) == MOR_JSON_STRING && !is_text(value))
+		wanted = "free of NUL characters";
+	if (wanted) {
+		r = wrong(s, code, wanted, load->err);
+		setting_free(s);
+		return r;
+	}
+	mor_list_append(&load->m->settings, &s->node);
+	return 0;
+}
+
+static int add_json(struct mor_load *load, const char *section, const char *key, struct mor_buf *json, const char *origin)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = json->status ? json->status : mor_doc_parse(mor_buf_view(json), 0, 0, &doc, NULL);
+
+	if (r < 0)
+		return mor_fail(load->err, r, "%s: %s.%s: %s", origin, section, key, mortise_status_text(r));
+	return mor_setting_add(load, section, key, mor_doc_root(doc), origin);
+}
+
+int mor_setting_add_text(struct mor_load *load, const char *section, const char *key, const char *text, const char *origin)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+
+	mor_buf_json_string(&json, mor_slice_of(text));
+	return add_json(load, section, key, &json, origin);
+}
+
+int mor_setting_add_list(struct mor_load *load, const char *section, const char *key, const char *const *list,
+			 const char *origin)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	mor_w_array(&w);
+	for (size_t i = 0; list[i]; i++)
+		mor_w_string(&w, list[i]);
+	mor_w_end(&w);
+	return add_json(load, section, key, &json, origin);
+}
+
+/* ---- looking up ---- */
+
+/* From the end: later wins. The lists are short, and read once per start. */
+const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key)
+{
+	for (const struct mor_list *node = manifest->settings.prev; node != &manifest->settings; node = node->prev) {
+		const struct mor_setting *s = mor_container_of(node, struct mor_setting, node);
+
+		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms,
+			  mortise_error *err)
+{
+	const struct mor_setting *s = mor_manifest_setting(m, section, key);
+
+	if (!s)
+		return 0;
+	return mor_parse_duration_ms(plain_text(s), ret_ms) ? 1 : wrong(s, MORTISE_EMANIFEST, WANT_DURATION, err);
+}
+
+int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err)
+{
+	const struct mor_setting *s = mor_manifest_setting(m, section, key);
+	uint64_t size;
+
+	if (!s)
+		return 0;
+	if (!mor_parse_bytes(plain_text(s), &size) || size > SIZE_MAX)
+		return wrong(s, MORTISE_EMANIFEST, WANT_BYTES, err);
+	*ret = (size_t)size;
+	return 1;
+}
+
+int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret, mortise_error *err)
+{
+	const struct mor_setting *s = mor_manifest_setting(m, section, key);
+
+	if (!s)
+		return 0;
+	return mor_parse_u32(plain_text(s), ret) ? 1 : wrong(s, MORTISE_EMANIFEST, WANT_UINT, err);
+}
+
+int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret, mortise_error *err)
+{
+	const struct mor_setting *s = mor_manifest_setting(m, section, key);
+
+	if (!s)
+		return 0;
+	if (strcmp(s->json, "true") != 0 && strcmp(s->json, "false") != 0)
+		return wrong(s, MORTISE_EMANIFEST, WANT_BOOL, err);
+	*ret = s->json[0] == 't';
+	return 1;
+}
+
+const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key)
+{
+	const struct mor_setting *s = mor_manifest_setting(m, section, key);
+
+	return s ? s->text : NULL;
+}

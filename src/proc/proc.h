@@ -1,0 +1,99 @@
+/*
+ * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: direct (here) and
+ * guarded (with the jail). The owner gets events; it decides about ladders, restarts and framing.
+ *
+ * Events of one process, in order: STARTED or EXEC_FAILED; then any STDERR and EXITED or LOST. After
+ * EXEC_FAILED, EXITED or LOST no further event comes, and the owner frees the process. Descriptors 0, 1, 2
+ * of the child are three pipes; the child gets no other descriptor, an empty signal mask, default
+ * dispositions and a process group of its own.
+ *
+ * The owner reads stdout and writes stdin itself, through proc->out and proc->in (non-blocking,
+ * close-on-exec): bytes never take a detour.
+ */
+#ifndef MOR_PROC_PROC_H
+#define MOR_PROC_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/slice.h"
+#include "loop/loop.h"
+
+struct mor_proc;
+
+/* What to run. Everything is borrowed until mor_proc_start() returns. */
+struct mor_command {
+	const char *const *argv; /* argv[0] with a slash: that file (relative to cwd); without: PATH      */
+	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
+	const char *cwd;         /* NULL: ours                                                            */
+};
+
+enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_EXEC };
+
+struct mor_exec_failure {
+	enum mor_proc_step step;
+	int os_errno;
+	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM             */
+	char text[320];  /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
+};
+
+struct mor_proc_exit {
+	struct mor_child_exit how;
+	char text[96];   /* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
+};
+
+/* Any of them may be NULL. The owner may free the process in any of them. */
+struct mor_proc_events {
+	void (*on_started)(void *arg, int pid);
+	void (*on_exec_failed)(void *arg, const struct mor_exec_failure *failure);
+	/* At most MOR_STDERR_LINE bytes, no newline, not always UTF-8; may lie in the loop's scratch. */
+	void (*on_stderr)(void *arg, struct mor_slice line);
+	/* All of stderr has been told. What stdout still holds is there for the owner to read, to EAGAIN or EOF,
+	 * inside this event: a descendant that left the group may hold the pipe open, so EOF may never come. */
+	void (*on_exited)(void *arg, const struct mor_proc_exit *how);
+};
+
+#define MOR_STDERR_LINE 4096          /* a longer line arrives in pieces                               */
+#define MOR_STDERR_RING (4 * 1024)    /* kept for error texts: the last lines                          */
+
+/* Starts it. The interpreter is resolved first: `.py` -> /usr/bin/python3 -u (or the Python that its first line
+ * names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. A file with a CRLF shebang, a missing
+ * interpreter, a wrong architecture, a missing loader, a script without shebang are told apart in the failure's
+ * text. A failure that is known at once is returned (and described in *ret_failure, which may be NULL); none
+ * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never comes. */
+int mor_proc_start(struct mor_loop *loop, const struct mor_command *command, const struct mor_proc_events *events,
+		   void *arg, struct mor_proc **ret, struct mor_exec_failure *ret_failure);
+/* Kills the group with SIGKILL and reaps the child if it still runs, closes everything. No event comes from
+ * inside, nor later. */
+struct mor_proc *mor_proc_free(struct mor_proc *proc);
+
+/* A watch on either end must be stopped before it is closed, here or by mor_proc_free(). */
+int mor_proc_pid(const struct mor_proc *proc);
+int mor_proc_in(const struct mor_proc *proc);  /* the end we write; -1 once closed */
+int mor_proc_out(const struct mor_proc *proc); /* the end we read */
+void mor_proc_close_in(struct mor_proc *proc);
+void mor_proc_close_out(struct mor_proc *proc);
+
+enum mor_order { MOR_ORDER_TERM, MOR_ORDER_KILL };
+/* To the whole group: the child leads it. TERM is followed by SIGCONT, without which a stopped
+ * process would not hear it. After the end it does nothing. */
+void mor_proc_order(struct mor_proc *proc, enum mor_order order);
+
+/* The line of stderr that says most: the last non-empty one, except that Node prints the error first and its
+ * version last. NUL-terminated; "" when there was none. Valid until the next event. */
+const char *mor_proc_last_stderr(const struct mor_proc *proc);
+uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
+
+/* Why it ended as it did, where the dynamic loader said so on stderr: "the shared library libfoo.so.1 is
+ * missing". false: nothing to add to how->text. */
+bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out, size_t out_size);
+
+/* The resolution by itself (info and error texts): the argv that would be executed, argv[0] being the file,
+ * as seen from the command's cwd. One block, freed with mor_proc_argv_free(). */
+int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
+void mor_proc_argv_free(char **argv);
+
+#endif

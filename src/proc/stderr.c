@@ -1,0 +1,228 @@
+/*
+ * The plugin's stderr: always drained, one bounded read per callback so that stdout is never starved, split
+ * into lines, and the last of them kept for error texts.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "proc/inside.h"
+
+struct mor_stderr_keep {
+	size_t partial_len, tail_len;
+	char partial[MOR_STDERR_LINE];	    /* a line whose end has not come yet                        */
+	char tail[2 * MOR_STDERR_RING + 1]; /* the last lines, each ended by a NUL; moved down when full */
+};
+
+/* ---- the last lines ---- */
+
+static bool is_blank(struct mor_slice line)
+{
+	for (size_t i = 0; i < line.len; i++) {
+		if (line.ptr[i] != ' ' && line.ptr[i] != '\t')
+			return false;
+	}
+	return true;
+}
+
+static void drop_oldest(struct mor_stderr_keep *keep)
+{
+	size_t cut = keep->tail_len - MOR_STDERR_RING;
+	const char *end = memchr(keep->tail + cut, '\0', keep->tail_len - cut);
+
+	assert(end);
+	cut = (size_t)(end - keep->tail) + 1;
+	keep->tail_len -= cut;
+	memmove(keep->tail, keep->tail + cut, keep->tail_len);
+}
+
+static void remember(struct mor_stderr_keep *keep, struct mor_slice line)
+{
+	char *to;
+
+	if (is_blank(line))
+		return;
+	if (keep->tail_len + line.len + 1 > sizeof(keep->tail))
+		drop_oldest(keep);
+	to = keep->tail + keep->tail_len;
+	for (size_t i = 0; i < line.len; i++)
+		to[i] = line.ptr[i] ? line.ptr[i] : ' ';
+	to[line.len] = '\0';
+	keep->tail_len += line.len + 1;
+}
+
+/* The line before `line`, NULL when it is the first that is kept. */
+static const char *line_before(const struct mor_stderr_keep *keep, const char *line)
+{
+	if (line == keep->tail)
+		return NULL;
+	for (line--; line > keep->tail && line[-1];)
+		line--;
+	return line;
+}
+
+/* "TypeError: x is not a function", "Error [ERR_X]: ..." at the beginning of a line. */
+static bool names_error(const char *line)
+{
+	size_t word = strcspn(line, ": [");
+
+	return word >= 5 && memcmp(line + word - 5, "Error", 5) == 0;
+}
+
+const char *mor_stderr_last(const struct mor_stderr *err)
+{
+	const struct mor_stderr_keep *keep = err->keep;
+	const char *last;
+
+	if (!keep || keep->tail_len == 0)
+		return "";
+	last = line_before(keep, keep->tail + keep->tail_len);
+	if (strncmp(last, "Node.js v", 9) != 0)
+		return last;
+	for (const char *line = line_before(keep, last); line; line = line_before(keep, line)) {
+		if (names_error(line))
+			return line;
+	}
+	return last;
+}
+
+/* ---- lines ---- */
+
+static void tell(struct mor_stderr *err, struct mor_slice line)
+{
+	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
+		line.len--;
+	if (err->keep)
+		remember(err->keep, line);
+	err->on_line(err, line);
+}
+
+static void tell_partial(struct mor_stderr *err)
+{
+	struct mor_slice line;
+
+	if (!err->keep || err->keep->partial_len == 0)
+		return;
+	line = (struct mor_slice){ err->keep->partial, err->keep->partial_len };
+	err->keep->partial_len = 0;
+	tell(err, line);
+}
+
+/* Takes what of `bytes` fits into the line at hand and tells the line when it is whole. Returns how much. */
+static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
+{
+	size_t held = err->keep ? err->keep->partial_len : 0, room = MOR_STDERR_LINE - held;
+	const char *newline = memchr(bytes.ptr, '\n', bytes.len);
+	size_t size = newline ? (size_t)(newline - bytes.ptr) : bytes.len;
+	bool whole = size > room || newline;
+	size_t end = size <= room && newline ? 1 : 0;
+
+	if (size > room)
+		size = room;
+	if (held == 0 && (whole || !err->keep)) {
+		/* The common case, told from where it was read. Without memory to keep the beginning of a line
+		 * it is told in pieces, which is better than not at all. */
+		tell(err, (struct mor_slice){ bytes.ptr, size });
+		return size + end;
+	}
+	memcpy(err->keep->partial + held, bytes.ptr, size);
+	err->keep->partial_len += size;
+	if (whole)
+		tell_partial(err);
+	return size + end;
+}
+
+/* An owner that frees the process in a callback stops us: fd is -1 then. */
+static void take(struct mor_stderr *err, struct mor_slice bytes)
+{
+	err->bytes += bytes.len;
+	if (!err->keep)
+		err->keep = mor_zalloc(sizeof(*err->keep));
+	while (bytes.len > 0 && err->fd >= 0) {
+		size_t took = take_some(err, bytes);
+
+		bytes.ptr += took;
+		bytes.len -= took;
+	}
+}
+
+/* ---- reading ---- */
+
+/* One read. Bytes, 0 at the end, -errno; -EAGAIN when there is nothing now. */
+static ssize_t read_some(struct mor_loop *loop, struct mor_stderr *err)
+{
+	char little[512], *into = mor_loop_scratch(loop);
+	size_t room = into ? MOR_LOOP_SCRATCH : sizeof(little);
+	ssize_t n;
+
+	/* A plugin must not block on a full stderr because we are short of memory. */
+	if (!into)
+		into = little;
+	do
+		n = read(err->fd, into, room);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	take(err, (struct mor_slice){ into, (size_t)n });
+	return n;
+}
+
+static void on_readable(struct mor_watch *watch, unsigned events)
+{
+	struct mor_stderr *err = mor_container_of(watch, struct mor_stderr, watch);
+	ssize_t n = read_some(watch->loop, err);
+
+	(void)events;
+	if (n > 0 || n == -EAGAIN || err->fd < 0)
+		return;
+	tell_partial(err);
+	mor_stderr_stop(err);
+}
+
+int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line)
+{
+	int r = mor_watch_start(loop, &err->watch, fd, MOR_READABLE, on_readable);
+
+	err->fd = fd;
+	err->on_line = on_line;
+	if (r < 0)
+		mor_stderr_stop(err);
+	return r;
+}
+
+void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err)
+{
+	int held = 0;
+
+	/* No more than the pipe held when we came: a descendant may write to it for ever. */
+	if (err->fd >= 0 && ioctl(err->fd, FIONREAD, &held) < 0)
+		held = 0;
+	while (err->fd >= 0 && held > 0) {
+		ssize_t n = read_some(loop, err);
+
+		if (n <= 0)
+			break;
+		held -= (int)n;
+	}
+	if (err->fd >= 0)
+		tell_partial(err);
+	mor_stderr_stop(err);
+}
+
+void mor_stderr_stop(struct mor_stderr *err)
+{
+	mor_watch_stop(&err->watch);
+	mor_fd_close(&err->fd);
+}
+
+void mor_stderr_fini(struct mor_stderr *err)
+{
+	mor_stderr_stop(err);
+	mor_free(err->keep);
+	err->keep = NULL;
+}

@@ -1,0 +1,124 @@
+/* Messages out. Everything is appended in place; nothing is formatted twice. */
+#include "wire/envelope.h"
+
+#include <string.h>
+
+#define LITERAL(out, text) mor_buf_append((out), (text), sizeof(text) - 1)
+
+/* Digits at the end of the array; how many. printf costs more than the rest of a message. */
+static size_t format_int(int64_t number, char digits[24])
+{
+	char *p = digits + 24;
+	uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+	do
+		*--p = (char)('0' + left % 10);
+	while (left /= 10);
+	if (number < 0)
+		*--p = '-';
+	return (size_t)(digits + 24 - p);
+}
+
+static void put_int(struct mor_buf *out, int64_t number)
+{
+	char digits[24];
+	size_t count = format_int(number, digits);
+
+	mor_buf_append(out, digits + sizeof(digits) - count, count);
+}
+
+static int put_call(struct mor_buf *out, struct mor_slice method, struct mor_slice params)
+{
+	LITERAL(out, "\"method\":");
+	mor_buf_json_string(out, method);
+	if (params.ptr) {
+		LITERAL(out, ",\"params\":");
+		mor_buf_slice(out, params);
+	}
+	return mor_buf_byte(out, '}');
+}
+
+static char *copy(char *to, const char *from, size_t len)
+{
+	memcpy(to, from, len);
+	return to + len;
+}
+
+/* Printable ASCII without quote and backslash stands in a JSON string as it is. */
+static bool needs_no_escape(struct mor_slice text)
+{
+	unsigned odd = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		odd |= (unsigned)(c < ' ') | (unsigned)(c > '~') | (unsigned)(c == '"') | (unsigned)(c == '\\');
+	}
+	return !odd;
+}
+
+/* The hot one: room is made once for everything, then bytes are only copied. */
+int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, struct mor_slice params)
+{
+	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"", last[] = "\",\"params\":";
+	char digits[24], *to;
+	size_t count;
+
+	if (!needs_no_escape(method)) {
+		LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+		put_int(out, id);
+		mor_buf_byte(out, ',');
+		return put_call(out, method, params);
+	}
+	if (mor_buf_reserve(out, sizeof(head) + sizeof(digits) + sizeof(middle) + sizeof(last) + method.len + params.len) < 0)
+		return out->status;
+	count = format_int(id, digits);
+	to = copy(out->data + out->len, head, sizeof(head) - 1);
+	to = copy(to, digits + sizeof(digits) - count, count);
+	to = copy(to, middle, sizeof(middle) - 1);
+	to = copy(to, method.ptr, method.len);
+	if (params.ptr) {
+		to = copy(to, last, sizeof(last) - 1);
+		to = copy(to, params.ptr, params.len);
+	} else {
+		*to++ = '"';
+	}
+	*to++ = '}';
+	out->len = (size_t)(to - out->data);
+	return 0;
+}
+
+int mor_write_note(struct mor_buf *out, struct mor_slice method, struct mor_slice params)
+{
+	LITERAL(out, "{\"jsonrpc\":\"2.0\",");
+	return put_call(out, method, params);
+}
+
+static void put_reply_head(struct mor_buf *out, struct mor_slice id)
+{
+	LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	mor_buf_slice(out, id.ptr ? id : MOR_SLICE("null"));
+}
+
+int mor_write_result(struct mor_buf *out, struct mor_slice id, struct mor_slice result)
+{
+	put_reply_head(out, id);
+	LITERAL(out, ",\"result\":");
+	mor_buf_slice(out, result.ptr ? result : MOR_SLICE("null"));
+	return mor_buf_byte(out, '}');
+}
+
+int mor_write_error(struct mor_buf *out, struct mor_slice id, int64_t code, const char *message,
+		    struct mor_slice data)
+{
+	put_reply_head(out, id);
+	LITERAL(out, ",\"error\":{\"code\":");
+	put_int(out, code);
+	LITERAL(out, ",\"message\":");
+	mor_buf_json_string(out, mor_slice_of(message ? message : ""));
+	if (data.ptr) {
+		LITERAL(out, ",\"data\":");
+		mor_buf_slice(out, data);
+	}
+	return LITERAL(out, "}}");
+}

@@ -1,0 +1,434 @@
+/*
+ * How a reader that is fed byte by byte says the same as one that sees everything: each verdict is decided by
+ * the bytes from the window's beginning up to a place that those bytes themselves determine, and is given when
+ * that place has been seen. Nothing behind it may count. So sizes of noise and of oversize lines are cut at
+ * fixed places, never at the end of what happens to be there. The end of the stream may only settle what would
+ * otherwise stay MORE. tests/fuzz/fuzz_framing.c holds us to it.
+ */
+#include "wire/framing.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include <mortise/mortise.h>
+
+#include "base/text.h"
+
+static const char *const framing_names[MOR_FRAMINGS] = { "lines", "decimal", "be32", "headers" };
+
+const char *mor_framing_name(enum mor_framing framing)
+{
+	return (unsigned)framing < MOR_FRAMINGS ? framing_names[framing] : "unknown";
+}
+
+int mor_framing_by_name(const char *name)
+{
+	for (int i = 0; name && i < MOR_FRAMINGS; i++)
+		if (strcmp(name, framing_names[i]) == 0)
+			return i;
+	return -1;
+}
+
+void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags)
+{
+	/* A limit that no window can reach is none; sums with it would overflow. */
+	if (limit > SIZE_MAX / 2)
+		limit = 0;
+	*deframer = (struct mor_deframer){ .framing = framing, .flags = flags, .limit = limit };
+}
+
+/* What the reader works on: the deframer and one call's arguments. */
+struct look {
+	struct mor_deframer *d;
+	const char *window;
+	size_t len;
+	bool at_eof;
+	struct mor_item *item;
+};
+
+/* ---- Verdicts. Each of them but MORE begins the next item afresh. ---- */
+
+static enum mor_item_kind say_more(const struct look *look, size_t scanned, size_t want)
+{
+	look->d->scanned = scanned;
+	look->item->want = want;
+	return MOR_ITEM_MORE;
+}
+
+static enum mor_item_kind say(const struct look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
+{
+	look->d->scanned = 0;
+	look->item->body = (struct mor_slice){ look->window + body, len };
+	look->item->used = used;
+	return kind;
+}
+
+static enum mor_item_kind say_corrupt(const struct look *look, const char *why)
+{
+	look->item->why = why;
+	return say(look, MOR_ITEM_CORRUPT, 0, look->len, look->len);
+}
+
+/* The first `used` bytes are no frame. */
+static enum mor_item_kind say_noise(const struct look *look, size_t used)
+{
+	size_t len = used;
+
+	if (len && look->window[len - 1] == '\n')
+		len--;
+	if (len && look->window[len - 1] == '\r')
+		len--;
+	return say(look, MOR_ITEM_NOISE, 0, len, used);
+}
+
+/* ---- Parts that several framings share ---- */
+
+/* Index of the first newline; looks at no byte twice. SIZE_MAX: none so far. */
+static size_t find_newline(const struct look *look)
+{
+	size_t from = look->d->scanned;
+	const char *found = from < look->len ? memchr(look->window + from, '\n', look->len - from) : NULL;
+
+	return found ? (size_t)(found - look->window) : SIZE_MAX;
+}
+
+/* The line at the beginning of the window is known to be no frame, whatever else it holds. */
+static enum mor_item_kind noise_line(const struct look *look, const char *why)
+{
+	size_t newline;
+
+	if (look->d->flags & MOR_DEFRAME_STRICT)
+		return say_corrupt(look, why);
+	newline = find_newline(look);
+	if (newline <= MOR_NOISE_MAX)
+		return say_noise(look, newline + 1);
+	if (look->len > MOR_NOISE_MAX) {
+		look->d->skip_line = true;
+		return say_noise(look, MOR_NOISE_MAX);
+	}
+	return look->at_eof ? say_noise(look, look->len) : say_more(look, look->len, 0);
+}
+
+/* A frame whose size stands before it in `head` bytes. */
+static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t size)
+{
+	size_t limit = look->d->limit ? look->d->limit : SIZE_MAX / 2;
+
+	if (size == 0)
+		return say(look, MOR_ITEM_BLANK, head, 0, head);
+	if (size > limit) {
+		look->d->skip = size;
+		look->item->size = size;
+		return say(look, MOR_ITEM_TOO_BIG, head, 0, head);
+	}
+	if (size > look->len - head)
+		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, head + (size_t)size);
+	return say(look, MOR_ITEM_FRAME, head, (size_t)size, head + (size_t)size);
+}
+
+static enum mor_item_kind skip_some(const struct look *look)
+{
+	struct mor_deframer *d = look->d;
+	size_t used = look->len;
+
+	if (d->skip_line) {
+		const char *newline = memchr(look->window, '\n', look->len);
+
+		d->skip_line = !newline;
+		if (newline)
+			used = (size_t)(newline - look->window) + 1;
+	} else {
+		if (used > d->skip)
+			used = (size_t)d->skip;
+		d->skip -= used;
+	}
+	return say(look, MOR_ITEM_SKIP, 0, 0, used);
+}
+
+/* ---- lines ---- */
+
+/* A line that begins like JSON. Whether it is too big is decided from its first limit + 2 bytes alone,
+ * so the verdict does not depend on how much of it is here; a CR at the limit may still belong to the end. */
+static enum mor_item_kind json_line(const struct look *look)
+{
+	size_t limit = look->d->limit, newline = find_newline(look);
+	size_t seen = newline == SIZE_MAX ? look->len : newline;
+
+	if (limit && (seen > limit + 1 || (seen == limit + 1 && look->window[limit] != '\r'))) {
+		look->d->skip_line = true;
+		return say(look, MOR_ITEM_TOO_BIG, 0, limit + 1, limit + 1);
+	}
+	if (newline == SIZE_MAX)
+		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, look->len, 0);
+	if (look->window[newline - 1] == '\r')
+		seen--;
+	return say(look, MOR_ITEM_FRAME, 0, seen, newline + 1);
+}
+
+static enum mor_item_kind deframe_line(const struct look *look)
+{
+	const char *w = look->window;
+	size_t i = 0;
+
+	while (i < look->len && i < MOR_NOISE_MAX && (w[i] == ' ' || w[i] == '\t' || w[i] == '\r'))
+		i++;
+	if (i == MOR_NOISE_MAX)
+		return say(look, MOR_ITEM_BLANK, 0, 0, i);
+	if (i == look->len)
+		return look->at_eof ? say(look, MOR_ITEM_BLANK, 0, 0, i) : say_more(look, 0, 0);
+	if (w[i] == '\n')
+		return say(look, MOR_ITEM_BLANK, 0, 0, i + 1);
+	if (w[i] == '{' || w[i] == '[')
+		return json_line(look);
+	return noise_line(look, "line is no JSON object or array");
+}
+
+/* ---- decimal ---- */
+
+#define MOST_DIGITS 20
+
+static enum mor_item_kind deframe_decimal(const struct look *look)
+{
+	static const char why[] = "length tag is no minimum-width decimal number";
+	const char *w = look->window;
+	uint64_t size;
+	size_t i = 0;
+
+	while (i < look->len && i <= MOST_DIGITS && w[i] >= '0' && w[i] <= '9')
+		i++;
+	/* Wrong as soon as it shows: a newline that would end the tag may never come. */
+	if (i > MOST_DIGITS || (i > 1 && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
+		return noise_line(look, why);
+	if (i == look->len)
+		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 0);
+	if (i == 0 && w[0] == '\n' && !(look->d->flags & MOR_DEFRAME_STRICT))
+		return say(look, MOR_ITEM_BLANK, 0, 0, 1);
+	if (w[i] != '\n' || !mor_parse_u64((struct mor_slice){ w, i }, &size))
+		return noise_line(look, why);
+	return sized(look, i + 1, size);
+}
+
+/* ---- be32 ---- */
+
+static uint32_t be32_at(const char *p)
+{
+	const unsigned char *b = (const unsigned char *)p;
+
+	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Whether a body may begin so. memchr over the literal would take its NUL for a match. */
+static bool body_begins(char c)
+{
+	return c == '{' || c == '[' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
+ * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
+static enum mor_item_kind be32_noise(const struct look *look)
+{
+	const char *w = look->window;
+	size_t i = look->d->scanned ? look->d->scanned : 1;
+
+	if (look->d->flags & MOR_DEFRAME_STRICT)
+		return say_corrupt(look, "no length header");
+	for (;; i++) {
+		if (w[i - 1] == '\n' || i == MOR_NOISE_MAX)
+			return say_noise(look, i);
+		if (i == look->len)
+			return look->at_eof ? say_noise(look, i) : say_more(look, i, 0);
+		if (w[i] != '\0')
+			continue;
+		if (look->len - i >= 5) {
+			if (be32_at(w + i) && body_begins(w[i + 4]))
+				return say_noise(look, i);
+		} else if (!look->at_eof) {
+			return say_more(look, i, i + 5);
+		}
+	}
+}
+
+static enum mor_item_kind deframe_be32(const struct look *look)
+{
+	const char *w = look->window;
+	uint32_t size;
+
+	if (w[0] != '\0')
+		return be32_noise(look);
+	if (look->len < 4)
+		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
+	size = be32_at(w);
+	if (size && look->len == 4)
+		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 5);
+	if (size && !body_begins(w[4]))
+		return be32_noise(look);
+	return sized(look, 4, size);
+}
+
+/* ---- headers ---- */
+
+struct block {
+	bool any;    /* a header line has been seen */
+	bool length; /* Content-Length among them */
+	bool bad;    /* and it was no number, or two of them differ */
+	uint64_t size;
+};
+
+/* Length of the header's name when `line` is "name:...", else 0. */
+static size_t header_name(struct mor_slice line)
+{
+	static const char more[] = "!#$%&'*+-.^_`|~";
+	size_t i = 0;
+
+	while (i < line.len) {
+		char c = line.ptr[i];
+
+		if (c == ':')
+			return i;
+		if (!((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+		      (c != '\0' && strchr(more, c))))
+			return 0;
+		i++;
+	}
+	return 0;
+}
+
+static void take_header(struct block *block, struct mor_slice line, size_t name)
+{
+	struct mor_slice value = { line.ptr + name + 1, line.len - name - 1 };
+	uint64_t size = 0;
+
+	block->any = true;
+	if (name != 14 || strncasecmp(line.ptr, "Content-Length", 14) != 0)
+		return;
+	while (value.len && (*value.ptr == ' ' || *value.ptr == '\t'))
+		value = (struct mor_slice){ value.ptr + 1, value.len - 1 };
+	while (value.len && (value.ptr[value.len - 1] == ' ' || value.ptr[value.len - 1] == '\t'))
+		value.len--;
+	block->bad |= !mor_parse_u64(value, &size) || (block->length && size != block->size);
+	block->length = true;
+	block->size = size;
+}
+
+/* The block's end, or a line that spoils it: the first `used` bytes are no frame. */
+static enum mor_item_kind noise_block(const struct look *look, size_t used)
+{
+	if (look->d->flags & MOR_DEFRAME_STRICT)
+		return say_corrupt(look, "no Content-Length header");
+	return say_noise(look, used);
+}
+
+/* The line that begins at `at` has no end yet. */
+static enum mor_item_kind half_header(const struct look *look, const struct block *block, size_t at)
+{
+	struct mor_slice rest = { look->window + at, look->len - at };
+
+	if (!look->at_eof)
+		return say_more(look, 0, 0);
+	if (block->any || header_name(rest))
+		return say_corrupt(look, "truncated");
+	return noise_block(look, look->len);
+}
+
+/* A block is small, so it is read again from its first byte each time. */
+static enum mor_item_kind deframe_headers(const struct look *look)
+{
+	struct block block = { 0 };
+	size_t at = 0, next;
+
+	for (;; at = next) {
+		const char *newline = at < look->len ? memchr(look->window + at, '\n', look->len - at) : NULL;
+		size_t end = newline ? (size_t)(newline - look->window) : look->len, name;
+		struct mor_slice line = { look->window + at, end - at };
+
+		if (end > MOR_NOISE_MAX)
+			return at ? noise_block(look, at) : noise_line(look, "header line without an end");
+		if (!newline)
+			return half_header(look, &block, at);
+		next = end + 1;
+		if (line.len && line.ptr[line.len - 1] == '\r')
+			line.len--;
+		if (line.len == 0)
+			break;
+		name = header_name(line);
+		if (name == 0)
+			return noise_block(look, next);
+		take_header(&block, line, name);
+	}
+	if (!block.any)
+		return say(look, MOR_ITEM_BLANK, 0, 0, next);
+	return block.length && !block.bad ? sized(look, next, block.size) : noise_block(look, next);
+}
+
+enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
+			       struct mor_item *ret_item)
+{
+	struct look look = { deframer, window, len, at_eof, ret_item };
+
+	*ret_item = (struct mor_item){ .used = 0 };
+	if (len == 0)
+		return MOR_ITEM_MORE;
+	if (deframer->skip || deframer->skip_line)
+		return skip_some(&look);
+	switch (deframer->framing) {
+	case MOR_FRAMING_DECIMAL:
+		return deframe_decimal(&look);
+	case MOR_FRAMING_BE32:
+		return deframe_be32(&look);
+	case MOR_FRAMING_HEADERS:
+		return deframe_headers(&look);
+	default:
+		return deframe_line(&look);
+	}
+}
+
+/* ---- Writing ---- */
+
+/* By hand: printf would cost more than all the rest of sending a message. */
+static size_t put_length(char *to, const char *before, size_t number, const char *after)
+{
+	char digits[20], *start = to;
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	to = mempcpy(to, before, strlen(before));
+	to = mempcpy(to, digits + at, sizeof(digits) - at);
+	to = mempcpy(to, after, strlen(after));
+	return (size_t)(to - start);
+}
+
+size_t mor_frame_head(enum mor_framing framing, size_t len, char head[MOR_FRAME_HEAD], const char **ret_tail)
+{
+	*ret_tail = framing == MOR_FRAMING_LINES ? "\n" : "";
+	switch (framing) {
+	case MOR_FRAMING_DECIMAL:
+		return put_length(head, "", len, "\n");
+	case MOR_FRAMING_BE32:
+		for (int i = 0; i < 4; i++)
+			head[i] = (char)(len >> (24 - 8 * i) & 0xff);
+		return 4;
+	case MOR_FRAMING_HEADERS:
+		return put_length(head, "Content-Length: ", len, "\r\n\r\n");
+	default:
+		return 0;
+	}
+}
+
+int mor_enframe(enum mor_framing framing, struct mor_slice body, struct mor_buf *out)
+{
+	char head[MOR_FRAME_HEAD];
+	const char *tail;
+	size_t len = mor_frame_head(framing, body.len, head, &tail), before = out->len;
+
+	if (framing == MOR_FRAMING_BE32 && body.len > UINT32_MAX && !out->status)
+		out->status = MORTISE_ELIMIT;
+	mor_buf_append(out, head, len);
+	mor_buf_slice(out, body);
+	mor_buf_text(out, tail);
+	/* Half a frame would spoil the stream for good. */
+	if (out->status)
+		out->len = before;
+	return out->status;
+}

@@ -1,0 +1,376 @@
+#include "wire/scan.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "wire/envelope.h"
+#include "wire/json.h"
+
+typedef const unsigned char *spot;
+
+#define INLINE MOR_SCAN_INLINE
+
+spot mor_scan_fault(struct mor_scan *scan, spot at, const char *why)
+{
+	scan->at = at;
+	scan->why = why;
+	return NULL;
+}
+
+int mor_scan_tell(const struct mor_scan *scan, mortise_error *err)
+{
+	size_t byte = (size_t)(scan->at - scan->begin);
+	char shown[8];
+
+	if (scan->why)
+		return mor_fail(err, MORTISE_EPROTO, "byte %zu: %s", byte, scan->why);
+	if (scan->at >= scan->end)
+		return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected end", byte);
+	mor_excerpt((struct mor_slice){ (const char *)scan->at, 1 }, shown, sizeof(shown));
+	/* The excerpt escapes for double quotes; between single ones a plain '"' reads better. */
+	return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected '%s'", byte, *scan->at == '"' ? "\"" : shown);
+}
+
+static int hex_digit(unsigned char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The four digits at p, or -1. */
+static int hex4(spot p, spot end)
+{
+	int value = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		int digit = hex_digit(p[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+/* One escape, p at its backslash. Surrogates come in pairs, high then low. */
+static spot scan_escape(struct mor_scan *scan, spot p)
+{
+	int unit, low;
+
+	switch (mor_scan_peek(p + 1, scan->end)) {
+	case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+		return p + 2;
+	case 'u':
+		break;
+	default:
+		return mor_scan_fault(scan, p, p + 1 < scan->end ? "bad escape in a string" : "string without an end");
+	}
+	unit = hex4(p + 2, scan->end);
+	if (unit < 0)
+		return mor_scan_fault(scan, p, "bad \\u escape in a string");
+	if (unit < 0xd800 || unit > 0xdfff)
+		return p + 6;
+	low = unit < 0xdc00 && scan->end - p >= 12 && p[6] == '\\' && p[7] == 'u' ? hex4(p + 8, scan->end) : -1;
+	if (low < 0xdc00 || low > 0xdfff)
+		return mor_scan_fault(scan, p, "lone surrogate in a string");
+	return p + 12;
+}
+
+/* Behind the run of three-byte characters at p, the form that most scripts' text is made of: one load and two
+ * masks say what mor_utf8_sequence() says. Stops at any other; never closer to the end than 4 bytes. */
+static INLINE spot skip_three_byte(spot p, spot end)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	while (end - p >= 4) {
+		uint32_t x;
+
+		memcpy(&x, p, 4);
+		/* Not overlong (E0 80..9F) and no surrogate (ED A0..BF). */
+		if ((x & 0xc0c0f0) != 0x8080e0 || (x & 0x200f) == 0 || (x & 0x200f) == 0x200d)
+			break;
+		p += 3;
+	}
+#else
+	(void)end;
+#endif
+	return p;
+}
+
+/* A run of characters outside ASCII: such text seldom comes one character at a time. */
+static spot scan_wide(struct mor_scan *scan, spot p)
+{
+	for (;;) {
+		size_t n;
+
+		p = skip_three_byte(p, scan->end);
+		if (p == scan->end || *p < 0x80)
+			return p;
+		n = mor_utf8_sequence((const char *)p, (size_t)(scan->end - p));
+		if (n == 0)
+			return mor_scan_fault(scan, p, "string is not UTF-8");
+		p += n;
+	}
+}
+
+const bool mor_scan_stop[256] = { [0 ... 31] = true, ['"'] = true, ['\\'] = true, [128 ... 255] = true };
+
+spot mor_scan_hard_string(struct mor_scan *scan, spot p)
+{
+	while (p < scan->end && *p != '"') {
+		if (*p < ' ')
+			return mor_scan_fault(scan, p, "control character in a string");
+		if (*p == '\\') {
+			scan->escaped = true;
+			p = scan_escape(scan, p);
+		} else {
+			p = scan_wide(scan, p);
+		}
+		if (!p)
+			return NULL;
+		p = mor_scan_run(p, scan->end);
+	}
+	return p < scan->end ? p + 1 : mor_scan_fault(scan, p, "string without an end");
+}
+
+static inline bool is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static INLINE spot scan_digits(struct mor_scan *scan, spot p, spot end)
+{
+	spot first = p;
+
+	while ((!end || p < end) && is_digit(*p))
+		p++;
+	return p > first ? p : mor_scan_fault(scan, p, NULL);
+}
+
+static inline spot scan_word(struct mor_scan *scan, spot p, const char *word, size_t len)
+{
+	if ((size_t)(scan->end - p) < len || memcmp(p, word, len) != 0)
+		return mor_scan_fault(scan, p, NULL);
+	return p + len;
+}
+
+/* Behind the digits before the point. */
+static INLINE spot scan_fraction(struct mor_scan *scan, spot p, spot end)
+{
+	if (mor_scan_peek(p, end) == '.' && !(p = scan_digits(scan, p + 1, end)))
+		return NULL;
+	if ((mor_scan_peek(p, end) | 0x20) == 'e') {
+		p++;
+		if (mor_scan_peek(p, end) == '+' || mor_scan_peek(p, end) == '-')
+			p++;
+		p = scan_digits(scan, p, end);
+	}
+	return p;
+}
+
+static INLINE spot scan_number(struct mor_scan *scan, spot p, spot end)
+{
+	if (*p == '-')
+		p++;
+	if (scan->nan && mor_scan_peek(p, end) == 'I')
+		return scan_word(scan, p, "Infinity", 8);
+	if (mor_scan_peek(p, end) == '0')
+		p++;
+	else if (!(p = scan_digits(scan, p, end)))
+		return NULL;
+	if (mor_scan_peek(p, end) == '.' || (mor_scan_peek(p, end) | 0x20) == 'e')
+		return scan_fraction(scan, p, end);
+	return p;
+}
+
+/* The rare ones, and the usual ones too near the end of the text for one load. */
+static spot scan_odd_literal(struct mor_scan *scan, spot p)
+{
+	switch (mor_scan_peek(p, scan->end)) {
+	case 't':
+		return scan_word(scan, p, "true", 4);
+	case 'f':
+		return scan_word(scan, p, "false", 5);
+	case 'n':
+		return scan_word(scan, p, "null", 4);
+	case 'N':
+		return scan->nan ? scan_word(scan, p, "NaN", 3) : mor_scan_fault(scan, p, NULL);
+	case 'I':
+		return scan->nan ? scan_word(scan, p, "Infinity", 8) : mor_scan_fault(scan, p, NULL);
+	default:
+		return mor_scan_fault(scan, p, NULL);
+	}
+}
+
+/* What is neither string nor container nor begins like a number. */
+static INLINE spot scan_literal(struct mor_scan *scan, spot p)
+{
+	if (scan->end - p >= 5) {
+		if (memcmp(p, "true", 4) == 0 || memcmp(p, "null", 4) == 0)
+			return p + 4;
+		if (memcmp(p, "false", 5) == 0)
+			return p + 5;
+	}
+	return scan_odd_literal(scan, p);
+}
+
+static INLINE spot scan_scalar(struct mor_scan *scan, spot p, spot end, unsigned char c)
+{
+	if (c == '"')
+		return mor_scan_string(scan, p);
+	if (is_digit(c) || c == '-')
+		return scan_number(scan, p, end);
+	return scan_literal(scan, p);
+}
+
+/* p at a bracket. Each turn of the loop takes one value; one that opens a level is followed by the first
+ * value inside. For each open level `outer` holds the bracket that closes the level around it.
+ *
+ * With end NULL nothing is asked about the text's end: whatever we skip stops at the bracket at scan->last.
+ * Only a bracket or a string can bring us behind that one; then NULL is returned, as for any fault, and the
+ * caller tries again with the end, which gives the true verdict and its place. */
+static INLINE spot scan_nested(struct mor_scan *scan, spot p, spot end, unsigned depth)
+{
+	unsigned char outer[MOR_JSON_DEPTH_MAX], closer = 0;
+	unsigned base = depth;
+
+	for (;;) {
+		unsigned char c = mor_scan_peek(p, end);
+
+		if (c == '{' || c == '[') {
+			if (depth >= scan->max_depth)
+				return mor_scan_fault(scan, p, "nested too deep");
+			p = mor_scan_blanks(p + 1, end);
+			/* '}' and ']' are two behind '{' and '['. */
+			if (mor_scan_peek(p, end) != c + 2) {
+				outer[depth++] = closer;
+				closer = c + 2;
+				if (c == '{' && !(p = mor_scan_key_to(scan, p, end, &(spot){ NULL })))
+					return NULL;
+				continue;
+			}
+			p++;
+		} else if (!(p = scan_scalar(scan, p, end, c))) {
+			return NULL;
+		}
+		for (;;) {
+			if (depth == base)
+				return p;
+			if (!end && p > scan->last)
+				return NULL;
+			p = mor_scan_blanks(p, end);
+			c = mor_scan_peek(p, end);
+			if (c != closer)
+				break;
+			closer = outer[--depth];
+			p++;
+		}
+		if (c != ',')
+			return mor_scan_fault(scan, p, NULL);
+		p = mor_scan_blanks(p + 1, end);
+		if (closer == '}' && !(p = mor_scan_key_to(scan, p, end, &(spot){ NULL })))
+			return NULL;
+	}
+}
+
+static spot nested_to_the_end(struct mor_scan *scan, spot p, unsigned depth)
+{
+	return scan_nested(scan, p, scan->end, depth);
+}
+
+static spot nested_to_the_last(struct mor_scan *scan, spot p, unsigned depth)
+{
+	return scan_nested(scan, p, NULL, depth);
+}
+
+spot mor_scan_value(struct mor_scan *scan, spot p, unsigned depth)
+{
+	unsigned char c = mor_scan_peek(p, scan->end);
+	spot found = NULL;
+
+	if (c != '{' && c != '[')
+		return scan_scalar(scan, p, scan->end, c);
+	if (scan->last && p < scan->last)
+		found = nested_to_the_last(scan, p, depth);
+	return found ? found : nested_to_the_end(scan, p, depth);
+}
+
+bool mor_json_valid(struct mor_slice text, unsigned flags, unsigned max_depth, size_t *ret_error_at)
+{
+	struct mor_scan scan = mor_scan_init(text, flags, max_depth);
+	spot p = mor_scan_value(&scan, mor_scan_blanks(scan.begin, scan.end), 0);
+
+	if (p) {
+		p = mor_scan_blanks(p, scan.end);
+		if (p == scan.end)
+			return true;
+		mor_scan_fault(&scan, p, NULL);
+	}
+	if (ret_error_at)
+		*ret_error_at = (size_t)(scan.at - scan.begin);
+	return false;
+}
+
+/* One code point as UTF-8. */
+static size_t put_utf8(unsigned c, char out[4])
+{
+	static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(lead[n] | c);
+	return n;
+}
+
+/* The escape at p (valid: the scanner has seen it) as UTF-8; *ret_n bytes. Returns its length in the text. */
+static size_t take_escape(spot p, spot end, char out[4], size_t *ret_n)
+{
+	static const char shorts[] = "b\bf\fn\nr\rt\t";
+	unsigned c;
+
+	if (p[1] != 'u') {
+		const char *found = memchr(shorts, p[1], sizeof(shorts) - 1);
+
+		out[0] = found ? found[1] : (char)p[1];
+		*ret_n = 1;
+		return 2;
+	}
+	c = (unsigned)hex4(p + 2, end);
+	if (c >= 0xd800 && c <= 0xdbff) {
+		c = 0x10000 + ((c - 0xd800) << 10) + ((unsigned)hex4(p + 8, end) - 0xdc00);
+		*ret_n = put_utf8(c, out);
+		return 12;
+	}
+	*ret_n = put_utf8(c ? c : ' ', out);
+	return 6;
+}
+
+void mor_scan_unescape(struct mor_slice content, char *out, size_t out_size)
+{
+	spot p = (spot)content.ptr, end = p + content.len;
+	size_t used = 0;
+
+	while (p < end) {
+		char piece[4];
+		size_t n, step;
+
+		if (*p == '\\') {
+			step = take_escape(p, end, piece, &n);
+		} else {
+			step = n = mor_utf8_sequence((const char *)p, (size_t)(end - p));
+			memcpy(piece, p, n);
+		}
+		if (used + n >= out_size)
+			break;
+		memcpy(out + used, piece, n);
+		used += n;
+		p += step;
+	}
+	out[used] = '\0';
+}

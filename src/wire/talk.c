@@ -1,0 +1,351 @@
+/*
+ * Reading and writing .talk files. A script is kept as one copy of its text: steps are slices of it, raw bytes
+ * are unescaped in place, and the two names of the first line are closed with a NUL over the blank behind them.
+ */
+#include "wire/talk.h"
+
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "wire/framing.h"
+#include "wire/json.h"
+
+/* Marks by which a line begins. The longer of two that begin alike stands first. */
+static const struct mark {
+	const char *text;
+	enum mor_talk_step_kind kind;
+} marks[] = {
+	{ ">b", MOR_TALK_SEND_RAW },   { "<b", MOR_TALK_RECEIVE_RAW }, { ">.", MOR_TALK_SEND_END },
+	{ "<.", MOR_TALK_RECEIVE_END }, { ">", MOR_TALK_SEND },         { "<", MOR_TALK_RECEIVE },
+	{ "2", MOR_TALK_STDERR },      { "~", MOR_TALK_WAIT },         { "!", MOR_TALK_EVENT },
+	{ "*", MOR_TALK_ACT },         { "=", MOR_TALK_EXIT },
+};
+
+#define MARKS (sizeof(marks) / sizeof(marks[0]))
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static struct mor_slice trim(struct mor_slice text)
+{
+	while (text.len && is_blank(text.ptr[0]))
+		text = (struct mor_slice){ text.ptr + 1, text.len - 1 };
+	while (text.len && is_blank(text.ptr[text.len - 1]))
+		text.len--;
+	return text;
+}
+
+/* The next word of *text, which moves behind it. */
+static struct mor_slice take_word(struct mor_slice *text)
+{
+	struct mor_slice word = trim(*text);
+	size_t n = 0;
+
+	while (n < word.len && !is_blank(word.ptr[n]))
+		n++;
+	*text = (struct mor_slice){ word.ptr + n, word.len - n };
+	return (struct mor_slice){ word.ptr, n };
+}
+
+/* ---- Raw bytes ---- */
+
+static int hex_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One C escape, p behind the backslash. Returns how many characters it took, 0 if it is none. */
+static size_t take_escape(const char *p, size_t len, char *ret)
+{
+	static const char shorts[] = "n\nr\rt\ta\ab\bf\fv\v\\\\\"\"''";
+	int value = 0;
+	size_t n = 0;
+
+	if (len >= 3 && p[0] == 'x' && hex_of(p[1]) >= 0 && hex_of(p[2]) >= 0) {
+		*ret = (char)(hex_of(p[1]) << 4 | hex_of(p[2]));
+		return 3;
+	}
+	for (; n < 3 && n < len && p[n] >= '0' && p[n] <= '7'; n++)
+		value = value << 3 | (p[n] - '0');
+	if (n && value <= 0xff) {
+		*ret = (char)value;
+		return n;
+	}
+	for (const char *s = shorts; len && *s; s += 2)
+		if (*s == *p) {
+			*ret = s[1];
+			return 1;
+		}
+	return 0;
+}
+
+/* In place: the bytes are never more than their text. */
+static bool unescape(struct mor_slice *text, char *memory)
+{
+	size_t from = 0, to = 0;
+
+	while (from < text->len) {
+		size_t used;
+
+		if (memory[from] != '\\') {
+			memory[to++] = memory[from++];
+			continue;
+		}
+		used = take_escape(memory + from + 1, text->len - from - 1, &memory[to]);
+		if (used == 0)
+			return false;
+		from += 1 + used;
+		to++;
+	}
+	*text = (struct mor_slice){ memory, to };
+	return true;
+}
+
+static void write_raw(struct mor_buf *out, struct mor_slice bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char c = (unsigned char)bytes.ptr[i];
+		/* A blank at the end would be lost on the way through an editor. */
+		bool last_blank = c == ' ' && i + 1 == bytes.len;
+
+		if (c == '\n')
+			mor_buf_text(out, "\\n");
+		else if (c == '\\')
+			mor_buf_text(out, "\\\\");
+		else if (c < ' ' || c > '~' || last_blank)
+			mor_buf_printf(out, "\\x%02x", c);
+		else
+			mor_buf_byte(out, (char)c);
+	}
+}
+
+/* ---- Reading ---- */
+
+struct parser {
+	struct mor_talk talk;
+	size_t room; /* steps allocated */
+	unsigned line;
+	mortise_error *err;
+};
+
+static int bad_line(struct parser *parser, const char *what)
+{
+	return mor_fail(parser->err, MORTISE_EMANIFEST, "line %u: %s", parser->line, what);
+}
+
+/* A word of the talk's own memory as a text: what follows it is a blank or the line's end, so it can go. */
+static char *seal(struct mor_slice word)
+{
+	char *text = (char *)(uintptr_t)word.ptr;
+
+	text[word.len] = '\0';
+	return text;
+}
+
+static int parse_head(struct parser *parser, struct mor_slice line)
+{
+	struct mor_slice dialect, option, framing = { NULL, 0 };
+
+	if (!mor_slice_is(take_word(&line), "talk"))
+		return bad_line(parser, "the first line must be \"talk 1 DIALECT\"");
+	if (!mor_slice_is(take_word(&line), "1"))
+		return bad_line(parser, "only version 1 of the format is known");
+	dialect = take_word(&line);
+	if (dialect.len == 0)
+		return bad_line(parser, "the dialect is missing");
+	while ((option = take_word(&line)).len) {
+		if (option.len <= 8 || memcmp(option.ptr, "framing=", 8) != 0)
+			return bad_line(parser, "unknown option; known: framing=lines|decimal|be32|headers");
+		framing = (struct mor_slice){ option.ptr + 8, option.len - 8 };
+	}
+	parser->talk.dialect = seal(dialect);
+	if (framing.ptr)
+		parser->talk.framing = seal(framing);
+	if (framing.ptr && mor_framing_by_name(parser->talk.framing) < 0)
+		return bad_line(parser, "unknown framing; known: lines, decimal, be32, headers");
+	return 0;
+}
+
+static int signal_by_name(struct mor_slice name)
+{
+	uint32_t number;
+
+	if (name.len > 3 && memcmp(name.ptr, "SIG", 3) == 0)
+		name = (struct mor_slice){ name.ptr + 3, name.len - 3 };
+	if (mor_parse_u32(name, &number))
+		return number > 0 && number < NSIG ? (int)number : -1;
+	for (int i = 1; i < NSIG; i++) {
+		const char *abbreviation = sigabbrev_np(i);
+
+		if (abbreviation && mor_slice_is(name, abbreviation))
+			return i;
+	}
+	return -1;
+}
+
+static int parse_exit(struct parser *parser, struct mor_talk_step *step)
+{
+	struct mor_slice rest = step->text, how = take_word(&rest), what = take_word(&rest);
+	uint32_t code;
+
+	step->exit_code = step->signal = -1;
+	if (mor_slice_is(how, "exit") && mor_parse_u32(what, &code) && code <= 255)
+		step->exit_code = (int)code;
+	else if (mor_slice_is(how, "signal"))
+		step->signal = signal_by_name(what);
+	if ((step->exit_code < 0 && step->signal < 0) || trim(rest).len)
+		return bad_line(parser, "expected \"exit CODE\" or \"signal NAME\"");
+	return 0;
+}
+
+static int parse_json(struct parser *parser, struct mor_talk_step *step)
+{
+	mortise_error why = { 0 };
+	int r = mor_talk_check(step->text, &why);
+
+	return r < 0 ? mor_fail(parser->err, r == MORTISE_EPROTO ? MORTISE_EMANIFEST : r, "line %u: %s",
+				parser->line, why.text)
+		     : 0;
+}
+
+/* What stands behind the mark, by the mark. */
+static int parse_rest(struct parser *parser, struct mor_talk_step *step)
+{
+	switch (step->kind) {
+	case MOR_TALK_SEND:
+	case MOR_TALK_RECEIVE:
+		step->text = trim(step->text);
+		return parse_json(parser, step);
+	case MOR_TALK_SEND_RAW:
+	case MOR_TALK_RECEIVE_RAW:
+		if (!unescape(&step->text, (char *)(uintptr_t)step->text.ptr))
+			return bad_line(parser, "bad escape");
+		return 0;
+	case MOR_TALK_WAIT:
+		step->text = trim(step->text);
+		if (!mor_parse_duration_ms(step->text, &step->ms))
+			return bad_line(parser, "expected a duration such as 500ms or 30s");
+		return 0;
+	case MOR_TALK_EVENT:
+	case MOR_TALK_ACT:
+		step->text = trim(step->text);
+		return step->text.len ? 0 : bad_line(parser, "nothing behind the mark");
+	case MOR_TALK_SEND_END:
+	case MOR_TALK_RECEIVE_END:
+		return trim(step->text).len ? bad_line(parser, "something behind the mark") : 0;
+	case MOR_TALK_EXIT:
+		return parse_exit(parser, step);
+	case MOR_TALK_STDERR:
+		break;
+	}
+	return 0;
+}
+
+static struct mor_talk_step *new_step(struct parser *parser)
+{
+	struct mor_talk *talk = &parser->talk;
+
+	if (talk->count == parser->room) {
+		size_t room = parser->room ? parser->room * 2 : 16;
+		void *steps = mor_realloc(talk->steps, room * sizeof(*talk->steps));
+
+		if (!steps)
+			return NULL;
+		talk->steps = steps;
+		parser->room = room;
+	}
+	return &talk->steps[talk->count++];
+}
+
+static int parse_step(struct parser *parser, struct mor_slice line)
+{
+	struct mor_talk_step *step;
+	size_t i, n = 0;
+
+	for (i = 0; i < MARKS; i++) {
+		n = strlen(marks[i].text);
+		if (line.len >= n && memcmp(line.ptr, marks[i].text, n) == 0 && (line.len == n || is_blank(line.ptr[n])))
+			break;
+	}
+	if (i == MARKS)
+		return bad_line(parser, "a line begins with one of > < >b <b >. <. 2 ~ ! * = # and a blank");
+	step = new_step(parser);
+	if (!step)
+		return mor_fail(parser->err, MORTISE_ENOMEM, "out of memory for a talk");
+	/* Exactly one blank belongs to the mark: further ones are raw bytes or part of the stderr line. */
+	n += line.len > n;
+	*step = (struct mor_talk_step){ .kind = marks[i].kind,
+					.line = parser->line,
+					.text = { line.ptr + n, line.len - n },
+					.exit_code = -1,
+					.signal = -1 };
+	return parse_rest(parser, step);
+}
+
+static int parse_line(struct parser *parser, struct mor_slice line)
+{
+	if (line.len && line.ptr[line.len - 1] == '\r')
+		line.len--;
+	if (parser->line == 1)
+		return parse_head(parser, line);
+	if (trim(line).len == 0 || line.ptr[0] == '#')
+		return 0;
+	return parse_step(parser, line);
+}
+
+int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err)
+{
+	struct parser parser = { .err = err };
+	char *p = mor_strndup(text.ptr, text.len), *end;
+	int r = 0;
+
+	if (!p)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory for a talk");
+	parser.talk.memory = p;
+	end = p + text.len;
+	do {
+		char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+		char *stop = newline ? newline : end;
+
+		parser.line++;
+		r = parse_line(&parser, (struct mor_slice){ p, (size_t)(stop - p) });
+		p = stop + 1;
+	} while (r == 0 && p < end);
+	if (r == 0)
+		*ret = parser.talk;
+	else
+		mor_talk_fini(&parser.talk);
+	return r;
+}
+
+void mor_talk_fini(struct mor_talk *talk)
+{
+	mor_free(talk->steps);
+	mor_free(talk->memory);
+	*talk = (struct mor_talk){ .count = 0 };
+}
+
+int mor_talk_write(struct mor_buf *out, enum mor_talk_step_kind kind, struct mor_slice text)
+{
+	const char *mark = "#";
+
+	for (size_t i = 0; i < MARKS; i++)
+		if (marks[i].kind == kind)
+			mark = marks[i].text;
+	mor_buf_text(out, mark);
+	if (kind != MOR_TALK_SEND_END && kind != MOR_TALK_RECEIVE_END) {
+		mor_buf_byte(out, ' ');
+		if (kind == MOR_TALK_SEND_RAW || kind == MOR_TALK_RECEIVE_RAW)
+			write_raw(out, text);
+		else
+			mor_json_one_line(text, out);
+	}
+	return mor_buf_byte(out, '\n');
+}

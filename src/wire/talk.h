@@ -1,0 +1,86 @@
+/*
+ * The .talk format: a conversation between host and plugin as a text file. It is a test, a recording
+ * and a fuzz seed at once.
+ *
+ *	talk 1 yams framing=lines        first line: format version, dialect, options
+ *	# a comment
+ *	> {"jsonrpc":"2.0","id":$a,"method":"x"}     host to plugin
+ *	< {"jsonrpc":"2.0","id":$a,"result":{...}}   plugin to host
+ *	>b \x00\x01                     raw bytes with C escapes; <b likewise. One blank, then the bytes
+ *	2 a line on the plugin's stderr
+ *	~ 30000ms                        that much time passes
+ *	! event key=value ...            an event the host must report (values compare as text; "..." any)
+ *	* call METHOD JSON [key=value]   the embedder acts (test driver only): see tests/talk/README.md
+ *	>. <.                            the host closes stdin; the plugin closes stdout
+ *	= exit 0                         the plugin ends; or = signal KILL
+ *
+ * JSON compares as values. A bare $name stands where a value stands: it binds at first sight and must
+ * equal after. `...` as the last member or element means "and anything more"; as a value, anything. A name
+ * in quotes ("$x") is a plain string. Blank lines are skipped; lines may end in CRLF.
+ */
+#ifndef MOR_WIRE_TALK_H
+#define MOR_WIRE_TALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+enum mor_talk_step_kind {
+	MOR_TALK_SEND,       /* >   host to plugin                                                    */
+	MOR_TALK_RECEIVE,    /* <   plugin to host                                                    */
+	MOR_TALK_SEND_RAW,   /* >b  */
+	MOR_TALK_RECEIVE_RAW,/* <b  */
+	MOR_TALK_STDERR,     /* 2   */
+	MOR_TALK_WAIT,       /* ~   ms                                                                */
+	MOR_TALK_EVENT,      /* !   text                                                              */
+	MOR_TALK_ACT,        /* *   text                                                              */
+	MOR_TALK_SEND_END,   /* >.  */
+	MOR_TALK_RECEIVE_END,/* <.  */
+	MOR_TALK_EXIT        /* =   code, or signal                                                   */
+};
+
+struct mor_talk_step {
+	enum mor_talk_step_kind kind;
+	unsigned line;          /* in the file, from 1                                                */
+	struct mor_slice text;  /* what stands after the mark (raw kinds: unescaped bytes)            */
+	uint32_t ms;
+	int exit_code, signal;  /* EXIT: one of them; the other is -1                                 */
+};
+
+struct mor_talk {
+	char *dialect;
+	char *framing; /* or NULL */
+	struct mor_talk_step *steps;
+	size_t count;
+	char *memory; /* what the steps' slices point into */
+};
+
+/* 0, MORTISE_ENOMEM or MORTISE_EMANIFEST with "line N: ...". */
+int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err);
+void mor_talk_fini(struct mor_talk *talk);
+
+/* Bindings of $names to JSON texts, for one run of a script. */
+struct mor_talk_vars {
+	struct mor_talk_var *first;
+};
+void mor_talk_vars_fini(struct mor_talk_vars *vars);
+/* The text bound to a name, or {NULL,0}. */
+struct mor_slice mor_talk_var_get(const struct mor_talk_vars *vars, struct mor_slice name);
+int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct mor_slice json);
+
+/* 0, or MORTISE_EPROTO when the pattern is no JSON with names and dots in it. */
+int mor_talk_check(struct mor_slice pattern, mortise_error *err);
+/* Does `actual` (JSON) fit `pattern`? Binds free names. 0, MORTISE_EPROTO with the JSON pointer of the
+ * first difference in err ("/params/x: expected 1, got 2"), or MORTISE_ENOMEM. A failure binds nothing. */
+int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars, mortise_error *err);
+/* The pattern as JSON text with every bound name replaced; an unbound name is an error, and so is `...`
+ * (MORTISE_EPROTO; nothing is appended then). */
+int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out, mortise_error *err);
+/* Writing a script: one step as a line. Raw bytes are escaped; in the others newlines become blanks. */
+int mor_talk_write(struct mor_buf *out, enum mor_talk_step_kind kind, struct mor_slice text);
+
+#endif

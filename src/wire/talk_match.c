@@ -1,0 +1,422 @@
+/* Patterns of the .talk format: JSON in which $names and `...` stand bare. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "wire/envelope.h"
+#include "wire/json.h"
+#include "wire/talk.h"
+
+/* ---- Bindings ---- */
+
+struct mor_talk_var {
+	struct mor_talk_var *next;
+	char *name, *json;
+};
+
+static void var_free(struct mor_talk_var *var)
+{
+	mor_free(var->name);
+	mor_free(var->json);
+	mor_free(var);
+}
+
+/* Unbinds what was bound since `first` was the first. */
+static void vars_cut(struct mor_talk_vars *vars, const struct mor_talk_var *first)
+{
+	while (vars->first != first) {
+		struct mor_talk_var *var = vars->first;
+
+		vars->first = var->next;
+		var_free(var);
+	}
+}
+
+void mor_talk_vars_fini(struct mor_talk_vars *vars)
+{
+	vars_cut(vars, NULL);
+}
+
+/* A later binding of the same name stands before the earlier one. */
+struct mor_slice mor_talk_var_get(const struct mor_talk_vars *vars, struct mor_slice name)
+{
+	for (const struct mor_talk_var *var = vars->first; var; var = var->next)
+		if (mor_slice_is(name, var->name))
+			return mor_slice_of(var->json);
+	return (struct mor_slice){ NULL, 0 };
+}
+
+int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct mor_slice json)
+{
+	struct mor_talk_var *var = mor_zalloc(sizeof(*var));
+
+	if (!var)
+		return MORTISE_ENOMEM;
+	var->name = mor_strndup(name.ptr, name.len);
+	var->json = mor_strndup(json.ptr, json.len);
+	if (!var->name || !var->json) {
+		var_free(var);
+		return MORTISE_ENOMEM;
+	}
+	var->next = vars->first;
+	vars->first = var;
+	return 0;
+}
+
+/* ---- Pieces of a pattern ---- */
+
+enum piece { PIECE_TEXT, PIECE_NAME, PIECE_DOTS, PIECE_END };
+
+static bool name_char(char c)
+{
+	return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '0' && c <= '9');
+}
+
+static size_t string_end(struct mor_slice text, size_t at)
+{
+	for (at++; at < text.len && text.ptr[at] != '"'; at++)
+		if (text.ptr[at] == '\\')
+			at++;
+	return at < text.len ? at + 1 : text.len;
+}
+
+static bool dots_at(struct mor_slice text, size_t at)
+{
+	return text.len - at >= 3 && memcmp(text.ptr + at, "...", 3) == 0;
+}
+
+/* The piece at *pos, which moves behind it. Text runs as far as it is plain JSON. */
+static enum piece next_piece(struct mor_slice pattern, size_t *pos, struct mor_slice *ret)
+{
+	size_t start = *pos, i = start;
+	enum piece kind = PIECE_TEXT;
+
+	if (start == pattern.len)
+		return PIECE_END;
+	if (pattern.ptr[i] == '$') {
+		kind = PIECE_NAME;
+		start = ++i;
+		while (i < pattern.len && name_char(pattern.ptr[i]))
+			i++;
+	} else if (dots_at(pattern, i)) {
+		kind = PIECE_DOTS;
+		i += 3;
+	} else {
+		while (i < pattern.len && pattern.ptr[i] != '$' && !dots_at(pattern, i))
+			i = pattern.ptr[i] == '"' ? string_end(pattern, i) : i + 1;
+	}
+	*ret = (struct mor_slice){ pattern.ptr + start, i - start };
+	*pos = i;
+	return kind;
+}
+
+/* ---- A pattern as a tree ---- */
+
+/* Names and dots become strings that begin with this character. No other string of a pattern may: that
+ * is checked, so a marker is never mistaken. */
+#define MARKER "\\u0001"
+#define MARKER_BYTE '\x01'
+
+static bool has_marker(struct mor_slice text)
+{
+	for (size_t i = 0; i + sizeof(MARKER) <= text.len; i++)
+		if (text.ptr[i] == '"' && memcmp(text.ptr + i + 1, MARKER, sizeof(MARKER) - 1) == 0)
+			return true;
+	return false;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The first byte at or behind pos that is no blank; NUL at the end. */
+static char next_byte(struct mor_slice pattern, size_t pos)
+{
+	while (pos < pattern.len && is_space(pattern.ptr[pos]))
+		pos++;
+	return pos < pattern.len ? pattern.ptr[pos] : '\0';
+}
+
+/* Whether dots behind `before` stand where a member would: then they need a value to be JSON. */
+static bool member_place(struct mor_slice before, char next)
+{
+	size_t i = before.len;
+
+	while (i > 0 && is_space(before.ptr[i - 1]))
+		i--;
+	return i > 0 && before.ptr[i - 1] != ':' && next == '}';
+}
+
+static int to_json(struct mor_slice pattern, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_slice piece;
+	enum piece kind;
+	size_t pos = 0;
+
+	while ((kind = next_piece(pattern, &pos, &piece)) != PIECE_END) {
+		if (kind == PIECE_TEXT) {
+			if (has_marker(piece))
+				return mor_fail(err, MORTISE_EPROTO, "a string may not begin with \\u0001 here");
+			mor_buf_slice(out, piece);
+		} else if (next_byte(pattern, pos) == ':') {
+			return mor_fail(err, MORTISE_EPROTO, "$names and ... stand for values, not for keys");
+		} else if (kind == PIECE_NAME) {
+			if (piece.len == 0)
+				return mor_fail(err, MORTISE_EPROTO, "$ without a name");
+			mor_buf_printf(out, "\"" MARKER "%.*s\"", (int)piece.len, piece.ptr);
+		} else {
+			bool member = member_place(mor_buf_view(out), next_byte(pattern, pos));
+
+			mor_buf_text(out, member ? "\"" MARKER "...\":null" : "\"" MARKER "...\"");
+		}
+	}
+	return out->status ? mor_fail(err, out->status, "out of memory for a pattern") : 0;
+}
+
+static int parse_pattern(struct mor_slice pattern, struct mor_doc **ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	int r = to_json(pattern, &json, err);
+
+	return r < 0 ? r : mor_doc_parse(mor_buf_view(&json), MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, ret, err);
+}
+
+int mor_talk_check(struct mor_slice pattern, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+
+	return parse_pattern(pattern, &doc, err);
+}
+
+/* ---- Matching ---- */
+
+struct match {
+	struct mor_talk_vars *vars;
+	struct mor_buf path; /* JSON pointer of where we are */
+	mortise_error *err;
+};
+
+/* The name behind a marker, "..." included; {NULL, 0} for any other value. */
+static struct mor_slice marker_of(struct mor_slice text)
+{
+	if (text.len == 0 || text.ptr[0] != MARKER_BYTE)
+		return (struct mor_slice){ NULL, 0 };
+	return (struct mor_slice){ text.ptr + 1, text.len - 1 };
+}
+
+static bool is_dots(struct mor_slice text)
+{
+	return mor_slice_is(marker_of(text), "...");
+}
+
+static int differ(struct match *match, const char *what)
+{
+	if (mor_buf_failed(&match->path))
+		return mor_fail(match->err, match->path.status, "out of memory for a match");
+	return mor_fail(match->err, MORTISE_EPROTO, "%.*s: %s", match->path.len ? (int)match->path.len : 7,
+			match->path.len ? match->path.data : "message", what);
+}
+
+/* One line, not escaped as an excerpt would be: it is JSON, and people compare it by eye. */
+static void show(const struct mor_value *value, char *out, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	size_t cut;
+
+	if (mor_json_write(value, false, &text) < 0)
+		mor_buf_reset(&text, 0);
+	if (text.len < size) {
+		if (text.len)
+			memcpy(out, text.data, text.len);
+		out[text.len] = '\0';
+		return;
+	}
+	cut = size - 4;
+	while (cut > 0 && ((unsigned char)text.data[cut] & 0xc0) == 0x80)
+		cut--;
+	memcpy(out, text.data, cut);
+	memcpy(out + cut, "...", 4);
+}
+
+/* An expected object or array has markers in it, so only its type is told. */
+static int differ_values(struct match *match, const struct mor_value *expected, bool bound,
+			 const struct mor_value *actual)
+{
+	char want[120], have[120], text[280];
+	enum mor_json_type type = mor_json_type(expected);
+
+	if (!bound && (type == MOR_JSON_OBJECT || type == MOR_JSON_ARRAY))
+		snprintf(want, sizeof(want), "an %s", mor_json_type_name(type));
+	else
+		show(expected, want, sizeof(want));
+	show(actual, have, sizeof(have));
+	snprintf(text, sizeof(text), "expected %s, got %s", want, have);
+	return differ(match, text);
+}
+
+static int match_name(struct match *match, struct mor_slice name, const struct mor_value *actual)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice bound = mor_talk_var_get(match->vars, name);
+	int r;
+
+	if (!bound.ptr) {
+		r = mor_json_write(actual, false, &json);
+		if (r == 0)
+			r = mor_talk_var_set(match->vars, name, mor_buf_view(&json));
+		return r < 0 ? mor_fail(match->err, r, "out of memory for a binding") : 0;
+	}
+	r = mor_doc_parse(bound, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, match->err);
+	if (r < 0)
+		return r;
+	return mor_json_equal(mor_doc_root(doc), actual) ? 0 : differ_values(match, mor_doc_root(doc), true, actual);
+}
+
+static int match_value(struct match *match, const struct mor_value *pattern, const struct mor_value *actual);
+
+/* One step down the path and back. `name` as in JSON pointers: ~ and / are escaped. */
+static size_t path_push(struct match *match, struct mor_slice name)
+{
+	size_t before = match->path.len;
+
+	mor_buf_byte(&match->path, '/');
+	for (size_t i = 0; i < name.len; i++)
+		if (name.ptr[i] == '~' || name.ptr[i] == '/')
+			mor_buf_text(&match->path, name.ptr[i] == '~' ? "~0" : "~1");
+		else
+			mor_buf_byte(&match->path, name.ptr[i]);
+	return before;
+}
+
+static int match_member(struct match *match, struct mor_slice name, const struct mor_value *pattern,
+			const struct mor_value *actual)
+{
+	size_t before = path_push(match, name);
+	int r;
+
+	if (!actual)
+		r = differ(match, "missing");
+	else if (!pattern)
+		r = differ(match, "not expected");
+	else
+		r = match_value(match, pattern, actual);
+	match->path.len = before;
+	return r;
+}
+
+static int match_object(struct match *match, const struct mor_value *pattern, const struct mor_value *actual)
+{
+	struct mor_json_iter it = mor_json_iter(pattern);
+	bool open = false;
+	int r = 0;
+
+	while (r == 0 && mor_json_next(&it)) {
+		if (is_dots(it.name))
+			open = true;
+		else
+			r = match_member(match, it.name, it.value, mor_json_get_slice(actual, it.name));
+	}
+	it = mor_json_iter(actual);
+	while (r == 0 && !open && mor_json_next(&it))
+		if (!mor_json_get_slice(pattern, it.name))
+			r = match_member(match, it.name, NULL, it.value);
+	return r;
+}
+
+static int match_array(struct match *match, const struct mor_value *pattern, const struct mor_value *actual)
+{
+	struct mor_json_iter want = mor_json_iter(pattern), have = mor_json_iter(actual);
+	size_t left = mor_json_size(pattern), index = 0;
+	int r = 0;
+
+	while (r == 0 && mor_json_next(&want)) {
+		char text[24];
+
+		/* Only as the last element do the dots stand for any number of values. */
+		if (--left == 0 && is_dots(mor_json_string(want.value)))
+			return 0;
+		snprintf(text, sizeof(text), "%zu", index++);
+		mor_json_next(&have);
+		r = match_member(match, mor_slice_of(text), want.value, have.value);
+	}
+	if (r == 0 && mor_json_next(&have)) {
+		char text[24];
+
+		snprintf(text, sizeof(text), "%zu", index);
+		r = match_member(match, mor_slice_of(text), NULL, have.value);
+	}
+	return r;
+}
+
+/* Recursion is bounded by the depth at which the pattern was parsed. */
+static int match_value(struct match *match, const struct mor_value *pattern, const struct mor_value *actual)
+{
+	enum mor_json_type type = mor_json_type(pattern);
+	struct mor_slice name = marker_of(mor_json_string(pattern));
+
+	if (name.ptr)
+		return mor_slice_is(name, "...") ? 0 : match_name(match, name, actual);
+	if (type == MOR_JSON_OBJECT && mor_json_type(actual) == type)
+		return match_object(match, pattern, actual);
+	if (type == MOR_JSON_ARRAY && mor_json_type(actual) == type)
+		return match_array(match, pattern, actual);
+	return mor_json_equal(pattern, actual) ? 0 : differ_values(match, pattern, false, actual);
+}
+
+int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
+	MOR_CLEAN(mor_doc) struct mor_doc *have = NULL;
+	struct match match = { .vars = vars, .err = err };
+	const struct mor_talk_var *before = vars->first;
+	int r = parse_pattern(pattern, &want, err);
+
+	if (r == 0)
+		r = mor_doc_parse(actual, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &have, err);
+	if (r == 0)
+		r = match_value(&match, mor_doc_root(want), mor_doc_root(have));
+	if (r < 0)
+		vars_cut(vars, before);
+	mor_buf_fini(&match.path);
+	return r;
+}
+
+/* ---- Filling ---- */
+
+static int fill_piece(enum piece kind, struct mor_slice piece, const struct mor_talk_vars *vars, struct mor_buf *out,
+		      mortise_error *err)
+{
+	struct mor_slice text = piece;
+
+	if (kind == PIECE_DOTS)
+		return mor_fail(err, MORTISE_EPROTO, "\"...\" stands in a message that is to be sent");
+	if (kind == PIECE_NAME) {
+		text = mor_talk_var_get(vars, piece);
+		if (!text.ptr)
+			return mor_fail(err, MORTISE_EPROTO, "$%.*s is not bound", (int)piece.len, piece.ptr);
+	}
+	return mor_buf_slice(out, text) < 0 ? mor_fail(err, out->status, "out of room for a message") : 0;
+}
+
+int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_slice piece;
+	size_t pos = 0, before = out->len;
+	enum piece kind;
+	int r = 0;
+
+	while (r == 0 && (kind = next_piece(pattern, &pos, &piece)) != PIECE_END)
+		r = fill_piece(kind, piece, vars, out, err);
+	if (r == 0) {
+		struct mor_slice json = { out->data + before, out->len - before };
+		size_t at = 0;
+
+		if (!mor_json_valid(json, MOR_ENV_NAN, MOR_JSON_DEPTH_MAX, &at))
+			r = mor_fail(err, MORTISE_EPROTO, "byte %zu: no JSON", at);
+	}
+	if (r < 0)
+		out->len = before;
+	return r;
+}

@@ -1,0 +1,307 @@
+/* What a plugin asks of the host: requests answered now or later, notifications, batches. */
+#include "api.h"
+
+#define MAX_HELD 8
+
+/* What on_request does, and what it saw. */
+struct desk {
+	struct rig rig;
+	bool later;                        /* keep the request instead of answering at once */
+	mortise_request *held[MAX_HELD];
+	int asked;
+	char method[64], params[256];
+};
+
+static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)
+{
+	struct desk *desk = arg;
+
+	assert_ptr_equal(mortise_request_plugin(request), desk->rig.plugin);
+	snprintf(desk->method, sizeof(desk->method), "%s", method);
+	snprintf(desk->params, sizeof(desk->params), "%.*s", (int)params.len, params.text ? params.text : "");
+	if (desk->later)
+		desk->held[desk->asked % MAX_HELD] = request;
+	else if (strcmp(method, "refuse") == 0)
+		assert_int_equal(mortise_request_fail(request, -32099, "not today", json("{\"when\":\"tomorrow\"}")), 0);
+	else
+		assert_int_equal(mortise_request_reply(request, json("{\"answer\":42}")), 0);
+	desk->asked++;
+}
+
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct desk *desk = arg;
+
+	rig_event(event, &desk->rig);
+}
+
+static void desk_open(struct desk *desk, bool with_handler)
+{
+	const char *argv[3];
+	mortise_plugin_options opt;
+
+	memset(desk, 0, sizeof(*desk));
+	rig_open(&desk->rig);
+	opt = rig_options(&desk->rig, "asks_host", argv);
+	opt.on_event = on_event;
+	opt.on_request = with_handler ? on_request : NULL;
+	opt.arg = desk;
+	desk->rig.plugin = rig_plugin(&desk->rig, &opt);
+}
+
+static void answered_at_once(void **state)
+{
+	struct desk desk;
+
+	(void)state;
+	desk_open(&desk, true);
+	ask_expect(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\",\"params\":{\"a\":[1]}}}",
+		   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"answer\":42}}");
+	assert_string_equal(desk.method, "what");
+	assert_string_equal(desk.params, "{\"a\":[1]}");
+	assert_int_equal(desk.asked, 1);
+	rig_close(&desk.rig);
+}
+
+/* The plugin's ids are its own: strings, and numbers that our calls use too, come back as they were. */
+static void ids_come_back_verbatim(void **state)
+{
+	static const char *const ids[] = { "\"q-\\u00e9\"", "0", "-7", "9007199254740993", "1.5" };
+	struct desk desk;
+
+	(void)state;
+	desk_open(&desk, true);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		char params[256], want[256];
+
+		snprintf(params, sizeof(params), "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"m\"}}", ids[i]);
+		snprintf(want, sizeof(want), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"answer\":42}}", ids[i]);
+		ask_expect(&desk.rig, "go", params, want);
+	}
+	rig_close(&desk.rig);
+}
+
+static void refused(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"refuse\"}}");
+	assert_contains(line, "\"id\":\"r\"");
+	assert_contains(line, "-32099");
+	assert_contains(line, "not today");
+	assert_contains(line, "{\"when\":\"tomorrow\"}");
+	mortise_free(line);
+	rig_close(&desk.rig);
+}
+
+/* "NULL: requests are answered with -32601" */
+static void nobody_at_the_desk(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, false);
+	line = ask(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"what\"}}");
+	assert_contains(line, "\"id\":5");
+	assert_contains(line, "-32601");
+	mortise_free(line);
+	rig_close(&desk.rig);
+}
+
+static void answered_in_a_later_turn(void **state)
+{
+	struct desk desk;
+	struct got got;
+
+	(void)state;
+	desk_open(&desk, true);
+	desk.later = true;
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
+	rig_settle(&desk.rig);
+	assert_int_equal(got.finals, 0);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("[\"late\"]")), 0);
+	until_done(&got);
+	assert_int_equal(got.status, 0);
+	assert_string_equal(got.result, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":[\"late\"]}");
+	got_clear(&got);
+	rig_close(&desk.rig);
+}
+
+static void notification_becomes_an_event(void **state)
+{
+	struct desk desk;
+
+	(void)state;
+	desk_open(&desk, true);
+	ask_expect(&desk.rig, "go", "{\"wait\":0,\"send\":{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"done\":7}}}",
+		   "\"sent\"");
+	assert_int_equal(desk.asked, 0);
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_NOTE], 1);
+	assert_string_equal(desk.rig.note_method, "progress");
+	assert_string_equal(desk.rig.note_params, "{\"done\":7}");
+	rig_close(&desk.rig);
+}
+
+/* DESIGN: "Batches from a plugin are split, and their replies gathered into one array frame" */
+static void batch_is_answered_with_one_array(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask(&desk.rig, "go",
+		   "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"note\"},"
+		   "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"refuse\"}]}");
+	assert_int_equal(line[0], '[');
+	assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"answer\":42}}");
+	assert_contains(line, "\"id\":2,\"error\"");
+	assert_int_equal(desk.asked, 2);
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_NOTE], 1);
+	mortise_free(line);
+	rig_close(&desk.rig);
+}
+
+/* The array waits for its slowest member, in whatever order they are answered. */
+static void batch_answered_later(void **state)
+{
+	struct desk desk;
+	struct got got;
+
+	(void)state;
+	desk_open(&desk, true);
+	desk.later = true;
+	start(&desk.rig, &got, "go",
+	      "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}]}", NO_TIMER_MS);
+	rig_until(&desk.rig, &desk.asked, 2, "both requests of the batch");
+	assert_int_equal(mortise_request_reply(desk.held[1], json("\"B\"")), 0);
+	rig_settle(&desk.rig);
+	assert_int_equal(got.finals, 0);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("\"A\"")), 0);
+	until_done(&got);
+	assert_int_equal(got.status, 0);
+	assert_int_equal(got.result[0], '[');
+	assert_contains(got.result, "\"id\":1,\"result\":\"A\"");
+	assert_contains(got.result, "\"id\":2,\"result\":\"B\"");
+	got_clear(&got);
+	rig_close(&desk.rig);
+}
+
+/* JSON-RPC 2.0: an empty array is an invalid request, answered with one error object. */
+static void empty_batch(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask(&desk.rig, "go", "{\"send\":[]}");
+	assert_contains(line, "-32600");
+	assert_contains(line, "\"id\":null");
+	mortise_free(line);
+	rig_close(&desk.rig);
+}
+
+/* JSON-RPC 2.0: nothing is answered to a batch of notifications. */
+static void batch_of_notifications(void **state)
+{
+	struct desk desk;
+
+	(void)state;
+	desk_open(&desk, true);
+	ask_expect(&desk.rig, "go",
+		   "{\"wait\":0,\"send\":[{\"jsonrpc\":\"2.0\",\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"b\"}]}", "\"sent\"");
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_NOTE], 2);
+	assert_echoes(&desk.rig);
+	rig_close(&desk.rig);
+}
+
+/* "one to a plugin that has died meanwhile returns MORTISE_ECLOSED" */
+static void answer_to_the_dead(void **state)
+{
+	struct desk desk;
+	struct got got;
+
+	(void)state;
+	desk_open(&desk, true);
+	desk.later = true;
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
+	mortise_plugin_stop(desk.rig.plugin, MORTISE_STOP_NOW);
+	rig_until_state(&desk.rig, MORTISE_STOPPED);
+	until_done(&got);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("1")), MORTISE_ECLOSED);
+	rig_close(&desk.rig);
+}
+
+/* A request that is never answered leaks nothing. */
+static void never_answered(void **state)
+{
+	struct desk desk;
+	struct got got;
+
+	(void)state;
+	desk_open(&desk, true);
+	desk.later = true;
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
+	rig_close(&desk.rig);
+	assert_int_equal(got.finals, 1);
+}
+
+static void call_back_while_it_asks(mortise_request *request, const char *method, mortise_json params, void *arg)
+{
+	struct desk *desk = arg;
+
+	(void)method;
+	(void)params;
+	desk->asked++;
+	assert_int_equal(mortise_call_sync(desk->rig.plugin, "echo", json(NULL), NULL, NULL, NULL), MORTISE_ECALLBACK);
+	assert_int_equal(mortise_request_reply(request, json("\"done\"")), 0);
+}
+
+static void no_sync_call_inside_a_request(void **state)
+{
+	struct desk desk;
+	const char *argv[3];
+	mortise_plugin_options opt;
+
+	(void)state;
+	memset(&desk, 0, sizeof(desk));
+	rig_open(&desk.rig);
+	opt = rig_options(&desk.rig, "asks_host", argv);
+	opt.on_event = on_event;
+	opt.on_request = call_back_while_it_asks;
+	opt.arg = &desk;
+	desk.rig.plugin = rig_plugin(&desk.rig, &opt);
+	ask_expect(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\"}}",
+		   "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"done\"}");
+	assert_int_equal(desk.asked, 1);
+	rig_close(&desk.rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		API_TEST(answered_at_once),
+		API_TEST(ids_come_back_verbatim),
+		API_TEST(refused),
+		API_TEST(nobody_at_the_desk),
+		API_TEST(answered_in_a_later_turn),
+		API_TEST(notification_becomes_an_event),
+		API_TEST(batch_is_answered_with_one_array),
+		API_TEST(batch_answered_later),
+		API_TEST(empty_batch),
+		API_TEST(batch_of_notifications),
+		API_TEST(answer_to_the_dead),
+		API_TEST(never_answered),
+		API_TEST(no_sync_call_inside_a_request),
+	};
+
+	return mor_run_group("api/ask", tests);
+}

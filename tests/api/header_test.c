@@ -1,0 +1,23 @@
+/* Compiled as C11, C17 and C++17 with all warnings: what an embedder's compiler makes of the public header. */
+#include <mortise/mortise.h>
+
+/* The promise in the header: "512 bytes for ever". */
+typedef char error_is_512_bytes[sizeof(mortise_error) == 512 ? 1 : -1];
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	*(int *)arg = reply->status;
+}
+
+int main(void)
+{
+	mortise_call_options opt = { sizeof(mortise_call_options), 0, 0, MORTISE_RAW, on_reply, 0 };
+	mortise_json absent = { 0, 0 };
+	enum mortise_status status = MORTISE_EINVAL;
+	error_is_512_bytes *unused = 0;
+
+	(void)unused;
+	(void)opt;
+	(void)absent;
+	return status == -2 && mortise_version()[0] ? 0 : 1;
+}

@@ -1,0 +1,123 @@
+"""What the tests of the command share. MORTISE_BUILD names the build directory (default: build)."""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
+MORTISE = BUILD / "mortise"
+PLUGINS = ROOT / "tests" / "plugins"
+PYTHON = "/usr/bin/python3"
+LIMIT = 60  # seconds: only to end a test that hangs
+
+ECHO = PLUGINS / "echo.py"
+YAMS_OK = PLUGINS / "yams_ok.py"
+YAMS_ERRORS = PLUGINS / "yams_errors.py"
+KG_PAGES = PLUGINS / "kg_pages.py"
+
+KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
+         "unsupported system internal").split()
+
+
+class Done:
+    """A finished run of the command."""
+
+    def __init__(self, code, out, err):
+        self.code, self.raw, self.err = code, out, err
+
+    @property
+    def out(self):
+        return self.raw.decode("utf-8")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def rows(self):
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error_lines(self):
+        return self.err.splitlines()
+
+
+@unittest.skipUnless(MORTISE.exists(), f"{MORTISE} is not built")
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-e2e-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        # Nobody's own settings, and nothing of this terminal's.
+        self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
+        self.env.update(XDG_CONFIG_HOME=str(self.dir / "config"), TERM="xterm", PYTHONDONTWRITEBYTECODE="1")
+
+    def file(self, name, content=""):
+        path = self.dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def plugin(self, name, program=YAMS_OK, manifest=None, **self_description):
+        """A directory with a yams-plugin.json that runs one of the test plugins."""
+        told = {"name": name, "version": "1.0.0", "entry": {"cmd": [PYTHON, str(program), json.dumps(self_description)]}}
+        told.update(manifest or {})
+        return self.file(f"{name}/yams-plugin.json", json.dumps(told)).parent
+
+    def run_mortise(self, *args, stdin=b"", env=None, cwd=None):
+        done = subprocess.run([str(MORTISE), *map(str, args)], input=stdin, capture_output=True,
+                              env={**self.env, **(env or {})}, cwd=cwd or self.dir, timeout=LIMIT, check=False)
+        return Done(done.returncode, done.stdout, done.stderr.decode("utf-8"))
+
+    def ok(self, *args, **how):
+        done = self.run_mortise(*args, **how)
+        self.assertEqual((done.code, done.err), (0, ""), done.raw)
+        return done
+
+    def fails(self, code, kind, *args, **how):
+        """One line on stderr that begins with the kind, the right exit code, nothing on stdout."""
+        done = self.run_mortise(*args, **how)
+        self.assertEqual(done.code, code, done.err)
+        self.assertEqual(len(done.error_lines), 1, done.err)
+        self.assertTrue(done.err.startswith(kind + ": "), done.err)
+        self.assertIn(kind, KINDS)
+        if "--json" not in args:
+            self.assertEqual(done.out, "")
+        return done
+
+    def in_terminal(self, *args, env=None):
+        """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code."""
+        ours, theirs = pty.openpty()
+        try:
+            process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=subprocess.DEVNULL, stdout=theirs,
+                                       stderr=theirs, env={**self.env, **(env or {})}, cwd=self.dir)
+        finally:
+            os.close(theirs)
+        seen = b""
+        try:
+            while True:
+                if not select.select([ours], [], [], LIMIT)[0]:
+                    process.kill()
+                    self.fail(f"hangs; so far {seen!r}")
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:  # EIO: the other side is closed
+                    break
+                if not piece:
+                    break
+                seen += piece
+        finally:
+            os.close(ours)
+        return Done(process.wait(LIMIT), seen.replace(b"\r\n", b"\n"), "")
+
+
+def without_color(text):
+    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)

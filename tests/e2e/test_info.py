@@ -1,0 +1,119 @@
+"""mortise info: the page and its JSON."""
+import unittest
+
+from support import Case, ECHO, KG_PAGES, PYTHON, YAMS_OK, without_color
+
+
+class Page(Case):
+    def page(self, *words):
+        return self.ok("info", *words).out
+
+    def test_yams(self):
+        page = self.page("-d", "yams", YAMS_OK)
+        for text in ("yams_ok 1.0.0\n", "Counts the bytes", "The Mortise tests", "content_extractor_v1", "not confined",
+                     "extractor.extract", "plugin.shutdown"):
+            self.assertIn(text, page)
+        self.assertRegex(page, r"(?m)^dialect +yams$")
+        self.assertRegex(page, r"(?m)^state +ready \(process \d+\)$")
+        self.assertRegex(page, r'(?m)^health +healthy: "ok" \(started: true, memory_mb: 12\), answered in \d+ ms$')
+        self.assertRegex(page, rf"(?m)^command +.*{YAMS_OK}$")
+        self.assertRegex(page, r"(?m)^  plugin\.health +5 s$")
+        self.assertNotRegex(page, r"(?m) $")
+
+    def test_capabilities(self):
+        page = self.page("-d", "yams", KG_PAGES)
+        self.assertIn("capabilities\n  kg_entities\n    rpc_method: ghidra.getEntities\n", page)
+        self.assertRegex(page, r"(?m)^interfaces +kg_entity_provider_v1, ghidra_analysis_v1$")
+
+    def test_config_differences_are_marked(self):
+        page = self.page("-d", "yams", YAMS_OK, "-c", "project_dir=/tmp/x", "-c", "ignored=1", "-c", "same=2")
+        self.assertRegex(page, r"(?m)^  project_dir +/tmp/x +/tmp/x-12345 +\* differs$")
+        self.assertRegex(page, r"(?m)^  ignored +1 +- +\* not applied$")
+        self.assertRegex(page, r"(?m)^  max_functions +- +100 +\* added by the plugin$")
+        self.assertRegex(page, r"(?m)^  same +2 +2$")
+
+    def test_unhealthy(self):
+        page = self.page("-d", "yams", YAMS_OK, "-c", "health=error")
+        self.assertRegex(page, r'(?m)^health +not healthy: "error"')
+        self.assertRegex(self.page("-d", "yams", YAMS_OK, "-c", "health=degraded"), r'(?m)^health +healthy: "degraded"')
+
+    def test_plain(self):
+        page = self.page(ECHO)
+        self.assertRegex(page, r"(?m)^dialect +plain$")
+        self.assertRegex(page, r"(?m)^state +ready")
+        self.assertNotIn("health ", page)
+        self.assertRegex(self.page("--", PYTHON, ECHO), r"(?m)^state +ready")
+
+    def test_no_start(self):
+        where = self.plugin("quiet", journal=str(self.dir / "journal"), manifest={"interfaces": ["content_extractor_v1"]})
+        page = self.page("--no-start", where)
+        self.assertRegex(page, r"(?m)^state +stopped$")
+        self.assertRegex(page, r"(?m)^interfaces +content_extractor_v1$")
+        self.assertRegex(page, r"(?m)^manifest +.*yams-plugin.json$")
+        self.assertFalse((self.dir / "journal").exists())
+
+    def test_color(self):
+        done = self.in_terminal("info", "-d", "yams", YAMS_OK)
+        self.assertIn("\x1b[32mhealthy\x1b[0m", done.out)
+        self.assertIn("yams_ok 1.0.0", without_color(done.out))
+
+
+class Json(Case):
+    def test_members(self):
+        told = self.ok("info", "-d", "yams", "--json", YAMS_OK, "-c", "project_dir=/tmp/x").json
+        for member in ("name version description dialect state pid command cwd manifest identity interfaces capabilities "
+                       "health config config_applied init timeouts confinement counters warnings last_error last_stderr").split():
+            self.assertIn(member, told)
+        self.assertEqual(told["identity"]["author"], "The Mortise tests")
+        self.assertEqual(told["config_applied"], {"project_dir": "/tmp/x-12345", "max_functions": 100})
+        self.assertEqual((told["health"]["healthy"], told["health"]["status"]), (True, "ok"))
+        self.assertEqual(told["health"]["result"]["memory_mb"], 12)
+        self.assertEqual(told["confinement"]["level"], "direct")
+
+
+class Failures(Case):
+    def test_ends_at_start(self):
+        where = self.plugin("dead", ready=False)
+        done = self.run_mortise("info", where)
+        self.assertEqual((done.code, len(done.error_lines)), (7, 1), done.err)
+        self.assertTrue(done.err.startswith("crashed: dead: "), done.err)
+        self.assertIn("numpy", done.err)
+        self.assertRegex(done.out, r"(?m)^dead 1\.0\.0$")
+        self.assertEqual(self.fails(7, "crashed", "info", "--json", where).json["kind"], "crashed")
+
+    def test_not_a_plugin(self):
+        self.fails(5, "not_found", "info", "nothing")
+        done = self.run_mortise("info", "--", "no-such-program")
+        self.assertEqual((done.code, len(done.error_lines)), (5, 1), done.err)
+        self.assertRegex(done.out, r"(?m)^state +failed$")
+        (self.dir / "empty").mkdir()
+        self.fails(3, "manifest", "info", "empty")
+
+    def test_silent_handshake(self):
+        words = ["info", "-d", "yams", "--timeout", "handshake.manifest=300ms", "--", "/bin/cat"]
+        done = self.run_mortise(*words)
+        self.assertNotEqual(done.code, 0)
+        self.assertEqual(len(done.error_lines), 1, done.err)
+        done = self.run_mortise("info", "-d", "yams", "-t", "handshake.manifest=300ms", "--", "/bin/sleep", "60")
+        self.assertEqual((done.code, len(done.error_lines)), (6, 1), done.err)
+        self.assertIn("handshake.manifest", done.err)
+
+    def test_no_health_method(self):
+        script = self.file("few.py", """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    body = {"error": {"code": -32601, "message": "no"}}
+    if m["method"] == "handshake.manifest":
+        body = {"result": {"name": "few", "version": "1.0.0", "interfaces": []}}
+    if m["method"] in ("plugin.init", "plugin.shutdown"):
+        body = {"result": {"status": "ok"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **body}), flush=True)
+""")
+        page = self.ok("info", "-d", "yams", script).out
+        self.assertRegex(page, r"(?m)^state +ready")
+        self.assertRegex(page, r"(?m)^health +unknown: .*-32601")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+"""SIGINT and SIGTERM: the first is polite, the second is not; nothing is left behind."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from support import Case, ECHO, LIMIT, MORTISE, PLUGINS, PYTHON
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class Signals(Case):
+    def start(self, *args):
+        process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        return process
+
+    def wait_for_line(self, process, text):
+        """Reads stderr until a line holds the text."""
+        for line in process.stderr:
+            if text in line:
+                return line
+        self.fail(f"ended with {process.wait(LIMIT)} before it said {text!r}")
+
+    def test_interrupt(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start("call", "-v", ECHO, "hang")
+            self.wait_for_line(process, "echo| hanging")
+            process.send_signal(number)
+            out, err = process.communicate(timeout=LIMIT)
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertEqual(out, "")
+            self.assertIn(f"cancelled: interrupted by signal {int(number)}", err)
+            self.assertIn("draining -> stopped", err)
+
+    def test_as_json(self):
+        process = self.start("call", "-v", "--json", ECHO, "hang")
+        self.wait_for_line(process, "echo| hanging")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=LIMIT)
+        self.assertIn('"kind":"cancelled"', out)
+        self.assertIn('"exit_code":130', out)
+
+    def test_twice(self):
+        """A plugin that ignores both the end of stdin and SIGTERM goes at the second signal, not after the graces."""
+        script = self.file("stubborn.py", """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", os.getpid(), file=sys.stderr, flush=True)
+sys.stdin.readline()
+print("asked", file=sys.stderr, flush=True)
+while True:
+    time.sleep(1000)
+""")
+        words = ["call", "-v", "--set", "stop.term=1000s", "--set", "stop.kill=1000s", "x", "--", PYTHON, script]
+        process = self.start(*words)
+        pid = int(self.wait_for_line(process, "| deaf").split()[-1])
+        self.wait_for_line(process, "| asked")
+        process.send_signal(signal.SIGINT)
+        self.wait_for_line(process, "-> draining")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse(alive(pid))
+
+    def test_while_extracting(self):
+        self.file("a.txt", "hang")
+        process = self.start("extract", "-v", "--show-wire", "a.txt", "a.txt", "-j1", "--plugin", PLUGINS / "yams_errors.py")
+        self.wait_for_line(process, '"method":"extractor.extract"')
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, out), (130, ""))
+        self.assertIn("cancelled: interrupted", err)
+
+    def test_while_reading_stdin(self):
+        for words in (["call", ECHO, "echo", "-"], ["extract", "-", "--plugin", PLUGINS / "yams_ok.py"]):
+            process = subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, env=self.env)
+            deadline = time.monotonic() + LIMIT
+            while not pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 "):  # read(0, ...)
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            with process.stdout, process.stderr, process.stdin:
+                self.assertEqual(process.wait(LIMIT), 128 + signal.SIGTERM)
+                self.assertIn(b"cancelled: interrupted", process.stderr.read())
+
+    def test_ignored_ones_stay_ignored(self):
+        process = subprocess.Popen([str(MORTISE), "call", "-v", str(ECHO), "hang", "--timeout", "1s"], env=self.env, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_line(process, "echo| hanging")
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,201 @@
+"""Help, wrong words, completion, man pages: the command without a plugin."""
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import Case, ECHO, ROOT, without_color
+
+COMMANDS = ["call", "extract", "info", "explain", "completion", "help"]
+
+
+class Help(Case):
+    def test_list_of_commands(self):
+        for words in (["--help"], ["-h"], ["help"]):
+            done = self.ok(*words)
+            for command in COMMANDS:
+                self.assertRegex(done.out, rf"(?m)^  {command} +\S")
+
+    def test_each_command(self):
+        for command in COMMANDS:
+            done = self.ok(command, "--help")
+            self.assertTrue(done.out.startswith(f"mortise {command}: "))
+            for part in ("Usage:", "Examples:", "--help", "--json"):
+                self.assertIn(part, done.out)
+            self.assertEqual(done.out, self.ok("help", command).out)
+            self.assertEqual(done.out, self.ok(command, "-h").out)
+
+    def test_lines_fit_a_terminal(self):
+        for command in COMMANDS:
+            for line in self.ok(command, "--help").out.splitlines():
+                self.assertLessEqual(len(line), 120, line)
+
+    def test_version(self):
+        self.assertRegex(self.ok("--version").out, r"^mortise \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.ok("-V").out, self.ok("--version").out)
+
+
+class WrongWords(Case):
+    def test_no_command(self):
+        self.assertIn("mortise --help", self.fails(2, "usage").err)
+
+    def test_unknown_command(self):
+        self.assertIn('unknown command "cal"; did you mean call?', self.fails(2, "usage", "cal").err)
+        self.assertNotIn("did you mean", self.fails(2, "usage", "frobnicate").err)
+        self.assertIn("did you mean extract?", self.fails(2, "usage", "help", "extrct").err)
+
+    def test_unknown_option(self):
+        self.assertIn("unknown option --jsn; did you mean --json?", self.fails(2, "usage", "call", "--jsn").err)
+        self.assertIn("mortise call --help", self.fails(2, "usage", "call", "--frobnicate").err)
+        self.assertIn("unknown option -z", self.fails(2, "usage", "call", "-vz").err)
+        self.assertIn("before the command", self.fails(2, "usage", "--jsn", "call").err)
+
+    def test_arguments_of_options(self):
+        self.assertIn("--dialect needs DIALECT", self.fails(2, "usage", "call", "--dialect").err)
+        self.assertIn("--strict takes no argument", self.fails(2, "usage", "call", "--strict=1").err)
+        self.assertIn("--jobs", self.fails(2, "usage", "extract", "-j", "many").err)
+        self.assertIn("at least 1", self.fails(2, "usage", "extract", "-j0", "x").err)
+        self.assertIn("bytes|path", self.fails(2, "usage", "extract", "--source", "smoke", "x").err)
+        self.assertIn("lines|headers", self.fails(2, "usage", "call", "--framing", "smoke", "x").err)
+        self.assertIn("64KiB", self.fails(2, "usage", "extract", "--max-size", "big", "x").err)
+
+    def test_missing_words(self):
+        self.assertIn("PLUGIN", self.fails(2, "usage", "call").err)
+        self.assertIn("METHOD", self.fails(2, "usage", "call", ECHO).err)
+        self.assertIn("METHOD", self.fails(2, "usage", "call", "--", ECHO).err)
+        self.assertIn("command", self.fails(2, "usage", "call", "x", "--").err)
+        self.assertIn("PLUGIN", self.fails(2, "usage", "info").err)
+        self.assertIn("one PLUGIN", self.fails(2, "usage", "info", ECHO, ECHO).err)
+        self.assertIn("FILE", self.fails(2, "usage", "extract").err)
+        self.assertIn("--plugin", self.fails(2, "usage", "extract", "x").err)
+        self.assertIn("bash, zsh, fish", self.fails(2, "usage", "completion").err)
+        self.assertIn('not "csh"', self.fails(2, "usage", "completion", "csh").err)
+
+    def test_usage_error_as_json(self):
+        done = self.fails(2, "usage", "call", "--json", "--frobnicate")
+        self.assertEqual({k: done.json[k] for k in ("ok", "kind", "exit_code")},
+                         {"ok": False, "kind": "usage", "exit_code": 2})
+        self.assertFalse(self.run_mortise("--json", "call").json["ok"])
+
+    def test_options_of_the_plugin(self):
+        for words, text in ((["--set", "nonsense"], "SECTION.KEY=VALUE"),
+                            (["--env", "=x"], "NAME=VALUE"),
+                            (["--timeout", "soon"], "DURATION"),
+                            (["--timeout", "x=soon"], "DURATION"),
+                            (["--timeout", "0s"], "DURATION"),
+                            (["--clean-env", "--inherit-env"], "exclude each other")):
+            self.assertIn(text, self.fails(2, "usage", "call", ECHO, "echo", *words).err)
+        self.assertIn("METHOD=DURATION", self.fails(2, "usage", "info", ECHO, "--timeout", "5s").err)
+
+
+class Explain(Case):
+    def test_list(self):
+        done = self.ok("explain")
+        self.assertRegex(done.out, r"(?m)^yams\b")
+        self.assertRegex(done.out, r"(?m)^plain\b")
+        self.assertLessEqual({"plain", "yams"}, {row["name"] for row in self.ok("explain", "--json").json})
+
+    def test_dialect(self):
+        self.assertIn("extractor.extract", self.ok("explain", "yams").out)
+        self.assertEqual(self.ok("explain", "yams", "--json").json["name"], "yams")
+        document = self.ok("explain", "yams", "--openrpc").json
+        self.assertIn("openrpc", document)
+        self.assertIn("handshake.manifest", [m["name"] for m in document["methods"]])
+
+    def test_wrong(self):
+        self.assertIn("did you mean yams?", self.fails(5, "not_found", "explain", "yems").err)
+        self.assertIn("there are: plain", self.fails(5, "not_found", "explain", "smalltalk").err)
+        self.fails(2, "usage", "explain", "yams", "plain")
+        self.fails(2, "usage", "explain", "--openrpc")
+        self.assertIn("did you mean yams?", self.fails(5, "not_found", "call", "-d", "yems", ECHO, "x").err)
+
+
+class Color(Case):
+    def test_only_on_a_terminal(self):
+        self.assertNotIn("\x1b", self.ok("--help").out)
+        self.assertIn("\x1b[1m", self.in_terminal("--help").out)
+        self.assertEqual(without_color(self.in_terminal("--help").out), self.ok("--help").out)
+
+    def test_no_color(self):
+        self.assertNotIn("\x1b", self.in_terminal("--help", env={"NO_COLOR": "1"}).out)
+        self.assertNotIn("\x1b", self.in_terminal("--help", env={"TERM": "dumb"}).out)
+        self.assertIn("\x1b[31musage", self.in_terminal("cal").out)
+        self.assertTrue(self.in_terminal("cal", env={"NO_COLOR": "1"}).out.startswith("usage: "))
+
+
+class Completion(Case):
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        script = self.file("completion.bash", self.ok("completion", "bash").raw)
+        line = " ".join(f'"{w}"' for w in ("mortise",) + words)
+        done = subprocess.run(["bash", "-c", f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _mortise; "
+                               'printf "%s\\n" "${COMPREPLY[@]}"'], capture_output=True, cwd=self.dir, check=True)
+        self.assertEqual(done.stderr, b"")
+        return done.stdout.decode().split()
+
+    def test_bash(self):
+        self.assertEqual(self.complete("ex"), ["extract", "explain"])
+        self.assertEqual(self.complete("explain", "y"), ["yams"])
+        self.assertEqual(self.complete("call", "--dialect", "pl"), ["plain"])
+        self.assertEqual(self.complete("call", "--pa"), ["--pages"])
+        self.assertEqual(self.complete("extract", "--source", ""), ["bytes", "path"])
+        self.assertEqual(self.complete("completion", "z"), ["zsh"])
+        self.assertEqual(self.complete("help", "inf"), ["info"])
+        self.file("plugin.py")
+        self.assertEqual(self.complete("call", "plu"), ["plugin.py"])
+        self.assertEqual(self.complete("extract", "--plugin", "plu"), ["plugin.py"])
+
+    def test_each_shell_knows_every_option(self):
+        for shell, spelling in (("bash", "--{}"), ("zsh", "--{}"), ("fish", "-l {}")):
+            script = self.ok("completion", shell).out
+            for command in COMMANDS:
+                self.assertIn(command, script)
+                for option in options_of(self.ok(command, "--help").out):
+                    self.assertIn(spelling.format(option), script)
+
+    def test_shells_accept_it(self):
+        for shell in ("bash", "zsh", "fish"):
+            if not shutil.which(shell):
+                continue
+            script = self.file(f"completion.{shell}", self.ok("completion", shell).raw)
+            subprocess.run([shell, "-n", str(script)], check=True, timeout=60)
+
+
+def options_of(help_text):
+    return re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", help_text)
+
+
+class Manual(Case):
+    """Every option of --help is in the man page, and the page names no other."""
+
+    def page(self, command):
+        return (ROOT / "docs" / "man" / f"mortise-{command}.1.scd").read_text(encoding="utf-8")
+
+    def test_options(self):
+        for command in ("call", "extract", "info", "explain"):
+            known = options_of(self.ok(command, "--help").out)
+            self.assertIn("help", known)
+            named = set(re.findall(r"\*--([a-z-]+)\*", self.page(command)))
+            self.assertEqual(named, set(known), command)
+
+    def test_synopsis_names_the_command(self):
+        for command in ("call", "extract", "info", "explain"):
+            self.assertIn(f"*mortise {command}*", self.page(command))
+
+    def test_shared_options(self):
+        page = (ROOT / "docs" / "man" / "mortise.1.scd").read_text(encoding="utf-8")
+        help_text = self.ok("info", "--help").out
+        for option in options_of(help_text.split("Options for the plugin:")[1]):
+            self.assertIn(f"*--{option}*", page)
+        for command in COMMANDS:
+            self.assertIn(f"*{command}*", page)
+
+    @unittest.skipUnless(shutil.which("scdoc"), "scdoc is not installed")
+    def test_pages_are_made(self):
+        for source in (ROOT / "docs" / "man").glob("*.scd"):
+            done = subprocess.run(["scdoc"], input=source.read_bytes(), capture_output=True, check=True)
+            self.assertIn(b".SH NAME", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,54 @@
+/* Scripts that are read are written and read again; a pattern fits what it was filled to. */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "wire/talk.h"
+
+static void check_pattern(struct mor_slice pattern)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf filled = MOR_BUF_INIT;
+	struct mor_talk_vars vars = { NULL };
+
+	CHECK(mor_talk_check(pattern, NULL) == 0);
+	if (mor_talk_fill(pattern, &vars, &filled, NULL) == 0)
+		CHECK(mor_talk_match(pattern, mor_buf_view(&filled), &vars, NULL) == 0);
+	mor_talk_match(pattern, MOR_SLICE("{\"id\":1,\"params\":{\"a\":[1,2]}}"), &vars, NULL);
+	mor_talk_vars_fini(&vars);
+}
+
+static void check_rewritten(const struct mor_talk *talk)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_talk again;
+
+	CHECK(mor_buf_text(&out, "talk 1 again\n") == 0);
+	for (size_t i = 0; i < talk->count; i++)
+		CHECK(mor_talk_write(&out, talk->steps[i].kind, talk->steps[i].text) == 0);
+	CHECK(mor_talk_parse(mor_buf_view(&out), &again, NULL) == 0);
+	CHECK(again.count == talk->count);
+	for (size_t i = 0; i < talk->count; i++) {
+		const struct mor_talk_step *a = &talk->steps[i], *b = &again.steps[i];
+
+		CHECK(a->kind == b->kind && a->ms == b->ms && a->exit_code == b->exit_code && a->signal == b->signal);
+		if (a->kind == MOR_TALK_SEND_RAW || a->kind == MOR_TALK_RECEIVE_RAW)
+			CHECK(mor_slice_eq(a->text, b->text));
+	}
+	mor_talk_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct mor_talk talk;
+	mortise_error err = { 0 };
+	int r = mor_talk_parse((struct mor_slice){ (const char *)data, size }, &talk, &err);
+
+	CHECK(r == 0 || (r == MORTISE_EMANIFEST && err.text[0]));
+	if (r < 0)
+		return 0;
+	for (size_t i = 0; i < talk.count; i++)
+		if (talk.steps[i].kind == MOR_TALK_SEND || talk.steps[i].kind == MOR_TALK_RECEIVE)
+			check_pattern(talk.steps[i].text);
+	check_rewritten(&talk);
+	mor_talk_fini(&talk);
+	return 0;
+}

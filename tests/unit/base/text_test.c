@@ -1,0 +1,154 @@
+#include "leak.h"
+
+#include "base/text.h"
+
+static void numbers(void **state)
+{
+	uint64_t u = 7;
+	int64_t i = 7;
+	uint32_t w = 7;
+
+	(void)state;
+	assert_true(mor_parse_u64(MOR_SLICE("18446744073709551615"), &u));
+	assert_true(u == UINT64_MAX);
+	assert_true(mor_parse_i64(MOR_SLICE("-9223372036854775808"), &i));
+	assert_true(i == INT64_MIN);
+	assert_true(mor_parse_i64(MOR_SLICE("9223372036854775807"), &i));
+	assert_true(i == INT64_MAX);
+	assert_true(mor_parse_u32(MOR_SLICE("4294967295"), &w));
+	assert_true(w == UINT32_MAX);
+	assert_false(mor_parse_u64(MOR_SLICE("18446744073709551616"), &u));
+	assert_false(mor_parse_i64(MOR_SLICE("9223372036854775808"), &i));
+	assert_false(mor_parse_i64(MOR_SLICE("-9223372036854775809"), &i));
+	assert_false(mor_parse_u32(MOR_SLICE("4294967296"), &w));
+	assert_true(i == INT64_MAX);
+}
+
+static void what_is_no_number(void **state)
+{
+	static const char *const bad[] = { "", "-", "+1", " 1", "1 ", "0x1", "1.0", "1e3", "--1", "a" };
+	int64_t i;
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(bad) / sizeof(bad[0]); n++)
+		assert_false(mor_parse_i64(mor_slice_of(bad[n]), &i));
+	assert_false(mor_parse_i64((struct mor_slice){ NULL, 0 }, &i));
+	assert_false(mor_parse_i64((struct mor_slice){ "1\0", 2 }, &i));
+}
+
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t ms;
+	} good[] = { { "30s", 30000 },  { "500ms", 500 },     { "2m", 120000 },  { "2min", 120000 },
+		     { "1.5s", 1500 },  { "30", 30000 },      { "0", 0 },        { "0.0001s", 1 },
+		     { "1h", 3600000 }, { "0.5ms", 1 },       { "2.25", 2250 },  { "4294967295ms", UINT32_MAX },
+		     { "1.0s", 1000 },  { "0.1000000000001s", 101 } };
+	static const char *const bad[] = { "", "s", "-1s", "1 s", "1.s", ".5s", "1d", "1.2.3s", "4294967296ms", "50d",
+					   "99999999999999999999s", "4294967.296s", "1S" };
+	uint32_t ms;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(mor_parse_duration_ms(mor_slice_of(good[i].text), &ms));
+		assert_int_equal(ms, good[i].ms);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mor_parse_duration_ms(mor_slice_of(bad[i]), &ms));
+}
+
+static void byte_sizes(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	assert_true(mor_parse_bytes(MOR_SLICE("4096"), &n) && n == 4096);
+	assert_true(mor_parse_bytes(MOR_SLICE("64KiB"), &n) && n == 65536);
+	assert_true(mor_parse_bytes(MOR_SLICE("10MiB"), &n) && n == 10 << 20);
+	assert_true(mor_parse_bytes(MOR_SLICE("1GiB"), &n) && n == 1 << 30);
+	assert_false(mor_parse_bytes(MOR_SLICE("1KB"), &n));
+	assert_false(mor_parse_bytes(MOR_SLICE("KiB"), &n));
+	assert_false(mor_parse_bytes(MOR_SLICE("1 KiB"), &n));
+	assert_false(mor_parse_bytes(MOR_SLICE("18446744073709551615KiB"), &n));
+}
+
+static void formats(void **state)
+{
+	char out[32];
+
+	(void)state;
+	assert_string_equal(mor_format_ms(0, out), "0 ms");
+	assert_string_equal(mor_format_ms(500, out), "500 ms");
+	assert_string_equal(mor_format_ms(1500, out), "1.5 s");
+	assert_string_equal(mor_format_ms(30000, out), "30 s");
+	assert_string_equal(mor_format_ms(300000, out), "5 min");
+	assert_string_equal(mor_format_ms(61234, out), "61234 ms");
+	assert_string_equal(mor_format_bytes(1, out), "1 byte");
+	assert_string_equal(mor_format_bytes(1000, out), "1000 bytes");
+	assert_string_equal(mor_format_bytes(65536, out), "64 KiB");
+	assert_string_equal(mor_format_bytes(1572864, out), "1.5 MiB");
+	mor_format_bytes(UINT64_MAX, out);
+	mor_format_ms(UINT64_MAX, out);
+}
+
+static void utf8(void **state)
+{
+	static const char *const bad[] = { "\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80",
+					   "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+					   "\xff", "\xe2\x82", "\xf0\x9f\x98", "\xe2\x28\xa1", "\xf0\x9f\x28\x80" };
+	static const char *const good[] = { "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+					    "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(mor_utf8_sequence(bad[i], strlen(bad[i])), 0);
+		assert_false(mor_utf8_valid(mor_slice_of(bad[i])));
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(mor_utf8_sequence(good[i], strlen(good[i])), strlen(good[i]));
+	assert_true(mor_utf8_valid(MOR_SLICE("a\0b")));
+	assert_true(mor_utf8_valid((struct mor_slice){ NULL, 0 }));
+}
+
+static void excerpts(void **state)
+{
+	char out[16], tiny[4], one[1];
+
+	(void)state;
+	assert_string_equal(mor_excerpt(MOR_SLICE("short"), out, sizeof(out)), "short");
+	assert_string_equal(mor_excerpt(MOR_SLICE("a\nb\x1b\xff"), out, sizeof(out)), "a\\x0ab\\x1b\\xff");
+	assert_string_equal(mor_excerpt(MOR_SLICE("say \"\\\""), out, sizeof(out)), "say \\\"\\\\\\\"");
+	assert_string_equal(mor_excerpt(MOR_SLICE("123456789012345"), out, sizeof(out)), "123456789012345");
+	assert_string_equal(mor_excerpt(MOR_SLICE("1234567890123456"), out, sizeof(out)), "123456789012...");
+	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac-"), out, sizeof(out)),
+			    "12345678901\xe2\x82\xac-");
+	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac--"), out, sizeof(out)), "12345678901...");
+	assert_string_equal(mor_excerpt(MOR_SLICE("\xc2\x9b"), out, sizeof(out)), "\\xc2\\x9b");
+	assert_string_equal(mor_excerpt(MOR_SLICE("abcd"), tiny, sizeof(tiny)), "...");
+	assert_string_equal(mor_excerpt(MOR_SLICE("abc"), tiny, sizeof(tiny)), "abc");
+	assert_string_equal(mor_excerpt(MOR_SLICE("abc"), one, sizeof(one)), "");
+	assert_string_equal(mor_excerpt((struct mor_slice){ NULL, 0 }, out, sizeof(out)), "");
+}
+
+static void alternatives(void **state)
+{
+	(void)state;
+	assert_true(mor_text_in(MOR_SLICE("b"), "a|b|c"));
+	assert_true(mor_text_in(MOR_SLICE("c"), "a|b|c"));
+	assert_true(mor_text_in(MOR_SLICE("a"), "a"));
+	assert_false(mor_text_in(MOR_SLICE("a|b"), "a|b|c"));
+	assert_false(mor_text_in(MOR_SLICE(""), "a|b"));
+	assert_false(mor_text_in(MOR_SLICE("a"), NULL));
+	assert_false(mor_text_in(MOR_SLICE("aa"), "a|b"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(numbers),  MOR_TEST(what_is_no_number), MOR_TEST(durations), MOR_TEST(byte_sizes),
+		MOR_TEST(formats), MOR_TEST(utf8),              MOR_TEST(excerpts),  MOR_TEST(alternatives),
+	};
+
+	return mor_run_group("base/text", tests);
+}

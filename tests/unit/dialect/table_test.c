@@ -1,0 +1,154 @@
+/* The tables against the specifications: numbers and defaults that a slip of the finger must not change. */
+#include <string.h>
+
+#include "dialect/dialect.h"
+#include "json_of.h"
+
+static const struct mor_method *row(const char *name)
+{
+	return mor_dialect_method(mor_dialect_find("yams"), MOR_FROM_HOST, mor_slice_of(name));
+}
+
+static void test_yams_times(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t timeout_ms;
+	} cases[] = {
+		{ "handshake.manifest", 10000 }, { "plugin.init", 30000 },	 { "plugin.health", 5000 },
+		{ "plugin.shutdown", 5000 },	 { "extractor.supports", 30000 }, { "extractor.extract", 30000 },
+		{ "ghidra.getEntities", 900000 }, { "anything.else", 30000 },
+	};
+	const struct mor_dialect *yams = mor_dialect_find("yams");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(row(cases[i].name)->timeout_ms, cases[i].timeout_ms);
+	for (const struct mor_method *m = NULL; (m = mor_dialect_role(yams, MOR_ROLE_CALL, m));) {
+		assert_int_equal(m->late_ms, 5000);
+		assert_int_equal(m->late, MOR_LATE_DROP);
+	}
+	assert_int_equal(yams->stop.term_ms, 5000);
+	assert_true(yams->stop.bye_ms + 1000 <= yams->stop.term_ms);
+	assert_int_equal(yams->health.every_ms, 30000);
+	assert_int_equal(yams->max_in_flight, 1);
+	assert_int_equal(yams->frame_limit, 256 * 1024 * 1024);
+}
+
+static void test_yams_needs(void **state)
+{
+	(void)state;
+	assert_string_equal(row("extractor.extract")->needs, "content_extractor_v1");
+	assert_string_equal(row("extractor.supports")->needs, "content_extractor_v1");
+	assert_string_equal(row("ghidra.getEntities")->needs, "kg_entity_provider_v1");
+	assert_null(row("ghidra.analyze")->needs);
+	assert_true(row("plugin.init")->flags & MOR_M_OPTIONAL);
+	assert_false(row("handshake.manifest")->flags & (MOR_M_OPTIONAL | MOR_M_TOLERANT));
+	assert_string_equal(row("extractor.extract")->ok, "/success");
+	assert_string_equal(row("extractor.extract")->why, "/error");
+}
+
+static const struct mor_field *field(const struct mor_field *fields, const char *name)
+{
+	for (; fields->name; fields++)
+		if (strcmp(fields->name, name) == 0)
+			return fields;
+	fail_msg("no field %s", name);
+	return NULL;
+}
+
+static void test_yams_defaults(void **state)
+{
+	static const struct {
+		const char *name, *def;
+	} cases[] = {
+		{ "max_functions", "100" }, { "decompile", "true" }, { "include_metadata", "true" }, { "timeout_sec", "10" },
+	};
+	const struct mor_field *options = field(row("extractor.extract")->params, "options")->fields;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(field(options, cases[i].name)->def, cases[i].def);
+	assert_string_equal(field(row("extractor.supports")->result, "confidence")->def, "1.0");
+}
+
+static void test_yams_codes(void **state)
+{
+	static const int64_t codes[] = { -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003 };
+	size_t count = 0;
+
+	(void)state;
+	for (const struct mor_code *c = mor_dialect_find("yams")->codes; c->name; c++, count++)
+		assert_int_equal(c->code, codes[count]);
+	assert_int_equal(count, sizeof(codes) / sizeof(*codes));
+}
+
+static void test_plain(void **state)
+{
+	const struct mor_dialect *plain = mor_dialect_find("plain");
+
+	(void)state;
+	assert_int_equal(plain->max_in_flight, 0);
+	assert_int_equal(plain->framing, MOR_FRAMING_LINES);
+	assert_int_equal(plain->queue_limit, 64 * 1024 * 1024);
+	assert_true(plain->frame_limit > 64 * 1024 * 1024 + 4096);
+	assert_int_equal(plain->stop.bye_ms, 0);
+	assert_int_equal(plain->stop.term_ms, 2000);
+	assert_int_equal(plain->restart.first_ms, 100);
+	assert_int_equal(plain->restart.cap_ms, 10000);
+	assert_int_equal(plain->restart.intensity, 5);
+	assert_int_equal(plain->restart.period_ms, 60000);
+}
+
+/* Every default and every template is JSON, every pointer one, every row has a text. */
+static void check_fields(const struct mor_field *fields)
+{
+	for (; fields && fields->name; fields++) {
+		if (fields->def)
+			mor_doc_free(json_of(fields->def));
+		assert_true(fields->type != 0);
+		if (fields->when)
+			assert_non_null(strchr(fields->when, '='));
+		check_fields(fields->fields);
+	}
+}
+
+static void check_pointer(const char *pointer)
+{
+	assert_true(!pointer || *pointer == '/' || *pointer == '!');
+}
+
+static void test_sane(void **state)
+{
+	(void)state;
+	for (size_t i = 0; mor_dialects()[i]; i++) {
+		const struct mor_dialect *d = mor_dialects()[i];
+
+		assert_true(d->title && d->doc && d->example && d->spec_url);
+		assert_true(d->stop.bye_ms <= d->stop.term_ms);
+		check_pointer(d->recoverable);
+		check_pointer(d->interfaces);
+		check_pointer(d->health.at);
+		for (const struct mor_method *m = d->methods; m->name; m++) {
+			assert_non_null(m->doc);
+			check_fields(m->params);
+			check_fields(m->result);
+			check_pointer(m->ref);
+			check_pointer(m->data);
+			check_pointer(m->ok);
+			check_pointer(m->why);
+		}
+		for (const struct mor_quirk *q = d->quirks; q && q->name; q++)
+			assert_true(q->def && q->doc);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_yams_times), MOR_TEST(test_yams_needs), MOR_TEST(test_yams_defaults),
+		MOR_TEST(test_yams_codes), MOR_TEST(test_plain),      MOR_TEST(test_sane),
+	};
+
+	return mor_run_group("dialect/table", tests);
+}

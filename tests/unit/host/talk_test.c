@@ -1,0 +1,708 @@
+/* Plays the .talk files given on the command line, or all below a directory: see tests/talk/README.md. */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "leak.h"
+#include "script.h"
+#include "wire/talk.h"
+
+#define MANY 64
+
+struct record {
+	char *text;
+};
+
+struct call_record {
+	mortise_call *handle;
+	bool settled, claimed;
+	int status;
+	char *result, *data, *error;
+	char *pieces[MANY];
+	int piece_count, pieces_claimed;
+};
+
+struct event_record {
+	enum mortise_event_type type;
+	char *text, *level, *method, *params;
+	bool claimed;
+};
+
+struct asked_record {
+	mortise_request *request;
+	char *method, *params;
+	bool claimed, answered;
+};
+
+struct play {
+	const char *path;
+	struct mor_talk talk;
+	struct mor_talk_vars vars;
+	mortise_host *host;
+	mortise_plugin *plugin;
+	struct call_record calls[MANY];
+	struct event_record events[4096];
+	struct asked_record asked[MANY];
+	int call_count, event_count, asked_count;
+	struct script_link *last;
+};
+
+static _Noreturn void die(const struct play *play, unsigned line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void die(const struct play *play, unsigned line, const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_error("%s:%u: %s\n", play->path, line, text);
+	for (int i = 0; i < play->event_count; i++)
+		print_error("    event: %s: %s\n", mortise_event_name(play->events[i].type), play->events[i].text);
+	fail();
+	abort();
+}
+
+static char *copy(mortise_json json)
+{
+	return json.text ? mor_strndup(json.text, json.len) : NULL;
+}
+
+/* ---- what the embedder sees ---- */
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	struct call_record *call = arg;
+
+	if (reply->more) {
+		assert_int_not_equal(call->piece_count, MANY);
+		call->pieces[call->piece_count++] = copy(reply->result);
+		return;
+	}
+	assert_false(call->settled);
+	call->settled = true;
+	call->status = reply->status;
+	call->result = copy(reply->result);
+	call->data = copy(reply->error_data);
+	call->error = reply->error ? mor_strdup(reply->error->text) : NULL;
+}
+
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct play *play = arg;
+	struct event_record *record = &play->events[play->event_count];
+
+	if (play->event_count == (int)(sizeof(play->events) / sizeof(play->events[0])))
+		return;
+	play->event_count++;
+	record->type = event->type;
+	record->text = mor_strdup(event->text);
+	record->level = mor_strdup(event->level);
+	record->method = mor_strdup(event->method);
+	record->params = copy(event->params);
+}
+
+static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)
+{
+	struct play *play = arg;
+	struct asked_record *asked = &play->asked[play->asked_count++];
+
+	assert_true(play->asked_count <= MANY);
+	asked->request = request;
+	asked->method = mor_strdup(method);
+	asked->params = copy(params);
+}
+
+/* ---- words of a line ---- */
+
+static struct mor_slice trim(struct mor_slice s)
+{
+	while (s.len && (*s.ptr == ' ' || *s.ptr == '\t'))
+		s.ptr++, s.len--;
+	while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+		s.len--;
+	return s;
+}
+
+static struct mor_slice next_word(struct mor_slice *rest)
+{
+	struct mor_slice word;
+
+	*rest = trim(*rest);
+	word = *rest;
+	for (word.len = 0; word.len < rest->len && rest->ptr[word.len] != ' '; word.len++)
+		;
+	rest->ptr += word.len;
+	rest->len -= word.len;
+	*rest = trim(*rest);
+	return word;
+}
+
+/* Length of the JSON text (or pattern) at the start, by brackets and quotes. */
+static size_t json_span(struct mor_slice s)
+{
+	size_t i = 0;
+	int depth = 0;
+	bool quoted = false;
+
+	for (; i < s.len; i++) {
+		char c = s.ptr[i];
+
+		if (quoted) {
+			i += c == '\\';
+			quoted = c != '"';
+		} else if (c == '"') {
+			quoted = true;
+		} else if (c == '{' || c == '[') {
+			depth++;
+		} else if (c == '}' || c == ']') {
+			depth--;
+		} else if (c == ' ' && depth == 0) {
+			break;
+		}
+		if (!quoted && depth == 0 && (c == '}' || c == ']'))
+			return i + 1;
+	}
+	return i < s.len ? i : s.len;
+}
+
+static struct mor_slice next_json(struct mor_slice *rest)
+{
+	struct mor_slice json;
+
+	*rest = trim(*rest);
+	json = (struct mor_slice){ rest->ptr, json_span(*rest) };
+	rest->ptr += json.len;
+	rest->len -= json.len;
+	*rest = trim(*rest);
+	return json;
+}
+
+/* key=value with a value that may be quoted (then its quotes go) or JSON. */
+static bool next_pair(struct mor_slice *rest, struct mor_slice *key, struct mor_slice *value)
+{
+	const char *equals;
+
+	*rest = trim(*rest);
+	equals = memchr(rest->ptr, '=', rest->len);
+	if (!rest->len || !equals)
+		return false;
+	*key = (struct mor_slice){ rest->ptr, (size_t)(equals - rest->ptr) };
+	rest->len -= key->len + 1;
+	rest->ptr = equals + 1;
+	*value = next_json(rest);
+	if (value->len >= 2 && value->ptr[0] == '"')
+		*value = (struct mor_slice){ value->ptr + 1, value->len - 2 };
+	return true;
+}
+
+static bool contains(const char *text, struct mor_slice part)
+{
+	return text && (part.len == 0 || memmem(text, strlen(text), part.ptr, part.len));
+}
+
+/* ---- wire steps ---- */
+
+static void settle_loop(struct play *play)
+{
+	assert_true(mor_loop_advance(play->host->loop, 0) >= 0);
+}
+
+static struct script_link *running(struct play *play, unsigned line)
+{
+	settle_loop(play);
+	if (!script_now)
+		die(play, line, "no process runs");
+	return script_now;
+}
+
+static void nothing_unclaimed(struct play *play, unsigned line)
+{
+	struct mor_slice body;
+
+	settle_loop(play);
+	if (script_now && script_claim(script_now, &body))
+		die(play, line, "the host also sent: %.*s", (int)body.len, body.ptr);
+}
+
+static void expect_sent(struct play *play, const struct mor_talk_step *step)
+{
+	struct script_link *script = running(play, step->line);
+	struct mor_slice body;
+	mortise_error error;
+
+	if (!script_claim(script, &body))
+		die(play, step->line, "the host sent nothing; expected %.*s", (int)step->text.len, step->text.ptr);
+	if (step->kind == MOR_TALK_SEND_RAW) {
+		MOR_CLEAN(mor_buf) struct mor_buf framed = MOR_BUF_INIT;
+
+		mor_enframe(script->opt->framing, body, &framed);
+		if (!mor_slice_eq(mor_buf_view(&framed), step->text))
+			die(play, step->line, "the host sent %.*s", (int)framed.len, framed.data);
+		return;
+	}
+	if (mor_talk_match(step->text, body, &play->vars, &error) < 0)
+		die(play, step->line, "%s; the host sent %.*s", error.text, (int)body.len, body.ptr);
+}
+
+static void deliver(struct play *play, const struct mor_talk_step *step)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, framed = MOR_BUF_INIT;
+	struct script_link *script = running(play, step->line);
+	mortise_error error;
+
+	nothing_unclaimed(play, step->line);
+	if (step->kind == MOR_TALK_RECEIVE_RAW) {
+		script_deliver(script, step->text);
+	} else {
+		if (mor_talk_fill(step->text, &play->vars, &body, &error) < 0)
+			die(play, step->line, "%s", error.text);
+		mor_enframe(script->opt->framing, mor_buf_view(&body), &framed);
+		script_deliver(script, mor_buf_view(&framed));
+	}
+	settle_loop(play);
+}
+
+static void end_process(struct play *play, const struct mor_talk_step *step)
+{
+	struct script_link *script = running(play, step->line);
+	struct mor_link_end end = { .known = true };
+
+	nothing_unclaimed(play, step->line);
+	end.by_signal = step->signal > 0;
+	end.status = end.by_signal ? step->signal : step->exit_code;
+	end.clean = !end.by_signal && end.status == 0;
+	if (step->signal == SIGTERM && !script->terminated)
+		die(play, step->line, "the host did not send SIGTERM");
+	if (step->signal == SIGKILL && !script->killed)
+		die(play, step->line, "the host did not send SIGKILL");
+	if (end.by_signal)
+		snprintf(end.text, sizeof(end.text), "killed by SIG%s", sigabbrev_np(step->signal));
+	else
+		snprintf(end.text, sizeof(end.text), "exited with status %d", end.status);
+	snprintf(end.last_stderr, sizeof(end.last_stderr), "%s", script->stderr_line);
+	script_end(script, &end);
+	settle_loop(play);
+}
+
+static void expect_event(struct play *play, const struct mor_talk_step *step)
+{
+	struct mor_slice rest = step->text, name = next_word(&rest), key, value;
+
+	settle_loop(play);
+	for (int i = 0; i < play->event_count; i++) {
+		struct event_record *event = &play->events[i];
+		struct mor_slice pairs = rest;
+		bool fits = !event->claimed && mor_slice_is(name, mortise_event_name(event->type));
+
+		while (fits && next_pair(&pairs, &key, &value)) {
+			if (mor_slice_is(key, "text"))
+				fits = contains(event->text, value);
+			else if (mor_slice_is(key, "level"))
+				fits = contains(event->level, value);
+			else if (mor_slice_is(key, "method"))
+				fits = event->method && mor_slice_is(value, event->method);
+			else if (mor_slice_is(key, "params"))
+				fits = event->params && mor_talk_match(value, mor_slice_of(event->params), &play->vars, NULL) == 0;
+			else
+				die(play, step->line, "unknown key %.*s", (int)key.len, key.ptr);
+		}
+		if (fits) {
+			event->claimed = true;
+			return;
+		}
+	}
+	die(play, step->line, "no such event: %.*s", (int)step->text.len, step->text.ptr);
+}
+
+/* ---- acts ---- */
+
+static void act_start(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_error error;
+
+	(void)rest;
+	if (mortise_plugin_start(play->plugin, &error) < 0)
+		die(play, line, "%s", error.text);
+}
+
+static void act_call(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct call_record *record = &play->calls[play->call_count++];
+	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_reply, .arg = record };
+	struct mor_slice method = next_word(&rest), params = { 0 }, word, value;
+	MOR_CLEAN_TEXT char *name = mor_strndup(method.ptr, method.len);
+	mortise_error error;
+
+	if (play->call_count > MANY)
+		die(play, line, "too many calls");
+	if (rest.len && (*rest.ptr == '{' || *rest.ptr == '['))
+		params = next_json(&rest);
+	while ((word = next_word(&rest)).len) {
+		if (mor_slice_is(word, "raw"))
+			opt.flags |= MORTISE_RAW;
+		else if (mor_slice_is(word, "notify"))
+			opt.flags |= MORTISE_NOTIFY;
+		else if (word.len > 8 && !memcmp(word.ptr, "timeout=", 8))
+			value = (struct mor_slice){ word.ptr + 8, word.len - 8 }, mor_parse_duration_ms(value, &opt.timeout_ms);
+		else if (word.len > 9 && !memcmp(word.ptr, "queue_ms=", 9))
+			value = (struct mor_slice){ word.ptr + 9, word.len - 9 }, mor_parse_duration_ms(value, &opt.queue_ms);
+		else
+			die(play, line, "unknown word %.*s", (int)word.len, word.ptr);
+	}
+	if (mortise_call_start(play->plugin, name, (mortise_json){ params.ptr, params.len }, &opt, &record->handle, &error) < 0) {
+		record->settled = true;
+		record->status = error.code;
+		record->error = mor_strdup(error.text);
+	}
+}
+
+static struct call_record *oldest(struct play *play, unsigned line)
+{
+	settle_loop(play);
+	for (int i = 0; i < play->call_count; i++) {
+		if (!play->calls[i].claimed)
+			return &play->calls[i];
+	}
+	die(play, line, "no call is open");
+}
+
+static struct call_record *oldest_settled(struct play *play, unsigned line)
+{
+	struct call_record *call = oldest(play, line);
+
+	/* Answers may come out of order: the oldest that has settled. */
+	for (int i = 0; i < play->call_count; i++) {
+		if (!play->calls[i].claimed && play->calls[i].settled)
+			return &play->calls[i];
+	}
+	if (!call->settled)
+		die(play, line, "the call has not settled");
+	return call;
+}
+
+static void act_result(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct call_record *call = oldest_settled(play, line);
+	mortise_error error;
+
+	call->claimed = true;
+	if (call->status < 0)
+		die(play, line, "the call failed: %s", call->error);
+	if (rest.len && mor_talk_match(rest, mor_slice_of(call->result), &play->vars, &error) < 0)
+		die(play, line, "%s; the result is %s", error.text, call->result);
+}
+
+static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct call_record *call = oldest_settled(play, line);
+	struct mor_slice status = next_word(&rest), key, value;
+	mortise_error error;
+
+	call->claimed = true;
+	if (call->status >= 0)
+		die(play, line, "the call succeeded: %s", call->result);
+	if (!mor_slice_is(status, mortise_status_name(call->status)))
+		die(play, line, "the call failed with %s: %s", mortise_status_name(call->status), call->error);
+	while (next_pair(&rest, &key, &value)) {
+		if (mor_slice_is(key, "text") && !contains(call->error, value))
+			die(play, line, "the text is: %s", call->error);
+		if (mor_slice_is(key, "data") && (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
+			die(play, line, "the data is: %s", call->data ? call->data : "absent");
+	}
+}
+
+static void act_piece(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct call_record *call = oldest(play, line);
+	mortise_error error;
+
+	if (call->pieces_claimed == call->piece_count)
+		die(play, line, "no piece has come");
+	if (mor_talk_match(rest, mor_slice_of(call->pieces[call->pieces_claimed++]), &play->vars, &error) < 0)
+		die(play, line, "%s", error.text);
+}
+
+static void act_cancel(struct play *play, struct mor_slice rest, unsigned line)
+{
+	(void)rest;
+	if (mortise_call_cancel(play->calls[play->call_count - 1].handle) < 0)
+		die(play, line, "cannot be cancelled");
+}
+
+static void act_request(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct mor_slice method = next_word(&rest);
+	mortise_error error;
+
+	settle_loop(play);
+	for (int i = 0; i < play->asked_count; i++) {
+		struct asked_record *asked = &play->asked[i];
+
+		if (asked->claimed)
+			continue;
+		asked->claimed = true;
+		if (!mor_slice_is(method, asked->method))
+			die(play, line, "the plugin asked for %s", asked->method);
+		if (rest.len && (!asked->params || mor_talk_match(rest, mor_slice_of(asked->params), &play->vars, &error) < 0))
+			die(play, line, "params are %s", asked->params ? asked->params : "absent");
+		return;
+	}
+	die(play, line, "no request has come");
+}
+
+static mortise_request *open_request(struct play *play, unsigned line)
+{
+	for (int i = 0; i < play->asked_count; i++) {
+		if (!play->asked[i].answered) {
+			play->asked[i].answered = true;
+			return play->asked[i].request;
+		}
+	}
+	die(play, line, "no request is open");
+}
+
+static void act_reply(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_request_reply(open_request(play, line), (mortise_json){ rest.ptr, rest.len });
+}
+
+static void act_refuse(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct mor_slice code = next_word(&rest), message = next_json(&rest);
+	int64_t number = 0;
+	char text[128];
+
+	if (!mor_parse_i64(code, &number) || message.len < 2)
+		die(play, line, "refuse CODE \"message\"");
+	snprintf(text, sizeof(text), "%.*s", (int)message.len - 2, message.ptr + 1);
+	mortise_request_fail(open_request(play, line), number, text, (mortise_json){ 0 });
+}
+
+static void act_state(struct play *play, struct mor_slice rest, unsigned line)
+{
+	settle_loop(play);
+	if (!mor_slice_is(trim(rest), mortise_state_name(mortise_plugin_state(play->plugin))))
+		die(play, line, "the state is %s", mortise_state_name(mortise_plugin_state(play->plugin)));
+}
+
+static void act_health(struct play *play, struct mor_slice rest, unsigned line)
+{
+	int wanted = mor_slice_is(trim(rest), "good") ? 1 : mor_slice_is(trim(rest), "bad") ? 0 : -1;
+
+	settle_loop(play);
+	if (play->plugin->health.healthy != wanted)
+		die(play, line, "its health is %d (%s)", play->plugin->health.healthy, play->plugin->health.reason);
+}
+
+static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
+{
+	(void)rest;
+	(void)line;
+	mortise_plugin_stop(play->plugin, MORTISE_STOP_POLITE);
+}
+
+/* Read before the start, by open_plugin(). */
+static void act_before(struct play *play, struct mor_slice rest, unsigned line)
+{
+	(void)rest;
+	if (script_starts)
+		die(play, line, "must stand before the start");
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(struct play *play, struct mor_slice rest, unsigned line);
+} acts[] = {
+	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
+	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
+	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
+	{ "set", act_before },      { "config", act_before }, { "strict", act_before },
+};
+
+static void do_act(struct play *play, const struct mor_talk_step *step)
+{
+	struct mor_slice rest = step->text, name = next_word(&rest);
+
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		if (mor_slice_is(name, acts[i].name)) {
+			acts[i].fn(play, rest, step->line);
+			return;
+		}
+	}
+	die(play, step->line, "unknown act %.*s", (int)name.len, name.ptr);
+}
+
+static void do_step(struct play *play, const struct mor_talk_step *step)
+{
+	switch (step->kind) {
+	case MOR_TALK_SEND:
+	case MOR_TALK_SEND_RAW:
+		expect_sent(play, step);
+		break;
+	case MOR_TALK_RECEIVE:
+	case MOR_TALK_RECEIVE_RAW:
+		deliver(play, step);
+		break;
+	case MOR_TALK_STDERR:
+		script_stderr(running(play, step->line), step->text);
+		settle_loop(play);
+		break;
+	case MOR_TALK_WAIT:
+		nothing_unclaimed(play, step->line);
+		assert_true(mor_loop_advance(play->host->loop, step->ms) >= 0);
+		break;
+	case MOR_TALK_EVENT:
+		expect_event(play, step);
+		break;
+	case MOR_TALK_ACT:
+		do_act(play, step);
+		break;
+	case MOR_TALK_SEND_END:
+		if (!running(play, step->line)->input_closed)
+			die(play, step->line, "the host has not closed stdin");
+		break;
+	case MOR_TALK_RECEIVE_END:
+		script_close_stdout(running(play, step->line));
+		settle_loop(play);
+		break;
+	case MOR_TALK_EXIT:
+		end_process(play, step);
+		break;
+	}
+}
+
+/* ---- one file ---- */
+
+static void open_plugin(struct play *play)
+{
+	static const char *const argv[] = { "script", NULL };
+	const char *set[MANY] = { 0 };
+	char *owned[MANY] = { 0 };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = play->talk.dialect, .set = set,
+				       .on_event = on_event, .on_request = on_request, .arg = play };
+	mortise_error error;
+	int count = 0;
+	char framing[64];
+
+	if (play->talk.framing) {
+		snprintf(framing, sizeof(framing), "plugin.framing=%s", play->talk.framing);
+		set[count++] = framing;
+	}
+	for (size_t i = 0; i < play->talk.count && count < MANY - 1; i++) {
+		struct mor_slice rest = play->talk.steps[i].text, name;
+
+		if (play->talk.steps[i].kind != MOR_TALK_ACT)
+			continue;
+		name = next_word(&rest);
+		if (mor_slice_is(name, "set"))
+			set[count] = owned[count] = mor_strndup(rest.ptr, rest.len), count++;
+		if (mor_slice_is(name, "config"))
+			opt.config = (mortise_json){ rest.ptr, rest.len };
+		if (mor_slice_is(name, "strict"))
+			opt.flags |= MORTISE_STRICT;
+	}
+	if (mortise_plugin_new(play->host, &opt, &play->plugin, &error) < 0)
+		die(play, 1, "%s", error.text);
+	for (int i = 0; i < count; i++)
+		mor_free(owned[i]);
+}
+
+static void forget(struct play *play)
+{
+	for (int i = 0; i < play->call_count; i++) {
+		struct call_record *call = &play->calls[i];
+
+		mor_free(call->result);
+		mor_free(call->data);
+		mor_free(call->error);
+		for (int p = 0; p < call->piece_count; p++)
+			mor_free(call->pieces[p]);
+	}
+	for (int i = 0; i < play->event_count; i++) {
+		mor_free(play->events[i].text);
+		mor_free(play->events[i].level);
+		mor_free(play->events[i].method);
+		mor_free(play->events[i].params);
+	}
+	for (int i = 0; i < play->asked_count; i++) {
+		mor_free(play->asked[i].method);
+		mor_free(play->asked[i].params);
+	}
+	mor_talk_vars_fini(&play->vars);
+	mor_talk_fini(&play->talk);
+	mor_free(play);
+}
+
+static void play_file(void **state)
+{
+	struct play *play = mor_zalloc(sizeof(*play));
+	char *text = NULL;
+	size_t len = 0;
+	mortise_error error;
+
+	assert_non_null(play);
+	play->path = *state;
+	script_reset();
+	assert_int_equal(mor_fd_read_file(play->path, 1 << 22, &text, &len), 0);
+	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
+		die(play, 0, "%s", error.text);
+	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
+	open_plugin(play);
+	for (size_t i = 0; i < play->talk.count; i++)
+		do_step(play, &play->talk.steps[i]);
+	nothing_unclaimed(play, 0);
+	mortise_host_free(play->host);
+	mor_free(text);
+	forget(play);
+}
+
+/* ---- all files ---- */
+
+static struct CMUnitTest tests[1024];
+static size_t test_count;
+
+static void add(const char *path)
+{
+	struct stat info;
+	size_t len = strlen(path);
+
+	if (stat(path, &info) < 0)
+		return;
+	if (S_ISDIR(info.st_mode)) {
+		struct dirent **names;
+		int count = scandir(path, &names, NULL, alphasort);
+
+		for (int i = 0; i < count; i++) {
+			char child[4096];
+
+			snprintf(child, sizeof(child), "%s/%s", path, names[i]->d_name);
+			if (names[i]->d_name[0] != '.')
+				add(child);
+			free(names[i]);
+		}
+		free(names);
+		return;
+	}
+	if (len > 5 && !strcmp(path + len - 5, ".talk") && test_count < sizeof(tests) / sizeof(tests[0])) {
+		char *name = strdup(path);
+
+		tests[test_count++] = (struct CMUnitTest){ name, play_file, leak_setup, leak_teardown, name };
+	}
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		add(argv[i]);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return _cmocka_run_group_tests("talk", tests, test_count, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+#include "leak.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_FDS 4096
+
+struct snapshot {
+	unsigned char open[MAX_FDS];
+};
+
+static struct snapshot before;
+
+static void take(struct snapshot *shot)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	memset(shot, 0, sizeof(*shot));
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (entry->d_name[0] != '.' && fd != dirfd(dir) && fd < MAX_FDS)
+			shot->open[fd] = 1;
+	}
+	closedir(dir);
+}
+
+int leak_setup(void **state)
+{
+	(void)state;
+	take(&before);
+	return 0;
+}
+
+static void say_leaked_fd(int fd)
+{
+	char link[64], target[256];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, target, sizeof(target) - 1);
+	target[len < 0 ? 0 : len] = '\0';
+	print_error("leaked descriptor %d -> %s\n", fd, target);
+}
+
+int leak_teardown(void **state)
+{
+	struct snapshot after;
+	int leaks = 0;
+	siginfo_t info = { 0 };
+
+	(void)state;
+	take(&after);
+	for (int fd = 0; fd < MAX_FDS; fd++) {
+		if (after.open[fd] && !before.open[fd]) {
+			say_leaked_fd(fd);
+			leaks++;
+		}
+	}
+	/* WNOWAIT: look, do not reap what is not ours to reap. ECHILD is what we want to hear. */
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD) {
+		print_error("leaked child process %d\n", (int)info.si_pid);
+		leaks++;
+	}
+	return leaks ? -1 : 0;
+}

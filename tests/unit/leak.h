@@ -1,0 +1,23 @@
+/*
+ * Every unit test runs between a set-up and a teardown that compare our open descriptors and our child
+ * processes: a test that leaves one behind fails. Use MOR_TEST(fn) in the group's table, and
+ * mor_run_group() instead of cmocka_run_group_tests(): it prints TAP.
+ */
+#ifndef TESTS_UNIT_LEAK_H
+#define TESTS_UNIT_LEAK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+int leak_setup(void **state);
+int leak_teardown(void **state);
+
+#define MOR_TEST(fn) cmocka_unit_test_setup_teardown(fn, leak_setup, leak_teardown)
+#define mor_run_group(name, tests) \
+	(cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests_name(name, tests, NULL, NULL))
+
+#endif

@@ -1,0 +1,574 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "leak.h"
+#include "loop/loop.h"
+
+static char journal[256];
+
+static void note(char what)
+{
+	size_t len = strlen(journal);
+
+	assert_true(len + 1 < sizeof(journal));
+	journal[len] = what;
+	journal[len + 1] = '\0';
+}
+
+static struct mor_loop *fresh(unsigned flags)
+{
+	struct mor_loop *loop = NULL;
+
+	journal[0] = '\0';
+	assert_int_equal(mor_loop_new(flags, &loop), 0);
+	return loop;
+}
+
+/* Whether an embedder's poll() would see the loop's descriptor readable now. */
+static bool readable(struct mor_loop *loop)
+{
+	struct pollfd pfd = { .fd = mor_loop_fd(loop), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* A pipe whose read end is watched; `letter` is what it writes into the journal. */
+struct line {
+	struct mor_watch watch;
+	struct mor_loop *loop;
+	int ends[2];
+	char letter;
+	unsigned seen;
+	struct line *victim;
+	struct mor_timer *cancels;
+};
+
+static void on_line(struct mor_watch *watch, unsigned events)
+{
+	struct line *line = mor_container_of(watch, struct line, watch);
+	char byte;
+
+	line->seen = events;
+	if (events & MOR_READABLE && read(watch->fd, &byte, 1) == 1)
+		note(line->letter);
+	if (line->victim)
+		mor_watch_stop(&line->victim->watch);
+	if (line->cancels)
+		mor_timer_stop(line->cancels);
+}
+
+static void line_open(struct line *line, struct mor_loop *loop, char letter)
+{
+	memset(line, 0, sizeof(*line));
+	line->loop = loop;
+	line->letter = letter;
+	assert_int_equal(pipe2(line->ends, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(mor_watch_start(loop, &line->watch, line->ends[0], MOR_READABLE, on_line), 0);
+}
+
+static void line_write(struct line *line)
+{
+	assert_int_equal(write(line->ends[1], "x", 1), 1);
+}
+
+static void line_close(struct line *line)
+{
+	mor_watch_stop(&line->watch);
+	close(line->ends[0]);
+	if (line->ends[1] >= 0)
+		close(line->ends[1]);
+}
+
+/* ---- descriptors ---- */
+
+static void test_reads_and_counts(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct line a, b;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	line_open(&b, loop, 'b');
+	assert_int_equal(mor_loop_dispatch(loop), 0);
+	assert_false(readable(loop));
+	line_write(&a);
+	line_write(&b);
+	assert_true(readable(loop));
+	assert_int_equal(mor_loop_dispatch(loop), 2);
+	assert_string_equal(journal, "ab");
+	assert_int_equal(mor_loop_counts(loop).waits, 2);
+	line_close(&a);
+	line_close(&b);
+	mor_loop_free(loop);
+}
+
+static void test_stopped_by_earlier_callback(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct line a, b;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	line_open(&b, loop, 'b');
+	a.victim = &b;
+	b.victim = &a;
+	line_write(&a);
+	line_write(&b);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(strlen(journal), 1);
+	line_close(&a);
+	line_close(&b);
+	mor_loop_free(loop);
+}
+
+/* The victim's memory is handed to a new watch on another descriptor while its event still waits in the batch. */
+struct reuse {
+	struct line first, second;
+	int other[2];
+	int calls;
+};
+static struct reuse reuse;
+
+static void on_reused(struct mor_watch *watch, unsigned events)
+{
+	(void)watch, (void)events;
+	reuse.calls++;
+}
+
+static void on_reuse(struct mor_watch *watch, unsigned events)
+{
+	struct line *self = mor_container_of(watch, struct line, watch);
+	struct line *other = self == &reuse.first ? &reuse.second : &reuse.first;
+
+	(void)events;
+	note(self->letter);
+	mor_watch_stop(watch);
+	mor_watch_stop(&other->watch);
+	memset(&other->watch, 0, sizeof(other->watch));
+	assert_int_equal(mor_watch_start(self->loop, &other->watch, reuse.other[0], MOR_READABLE, on_reused),
+			 0);
+}
+
+static void test_memory_reused_in_batch(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+
+	(void)state;
+	line_open(&reuse.first, loop, '1');
+	line_open(&reuse.second, loop, '2');
+	reuse.first.watch.fn = reuse.second.watch.fn = on_reuse;
+	assert_int_equal(pipe2(reuse.other, O_CLOEXEC | O_NONBLOCK), 0);
+	line_write(&reuse.first);
+	line_write(&reuse.second);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(strlen(journal), 1);
+	assert_int_equal(reuse.calls, 0);
+	line_close(&reuse.first);
+	line_close(&reuse.second);
+	close(reuse.other[0]);
+	close(reuse.other[1]);
+	mor_loop_free(loop);
+}
+
+static void test_change_and_hangup(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct line a;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	line_write(&a);
+	assert_int_equal(mor_watch_change(&a.watch, 0), 0);
+	assert_int_equal(mor_loop_dispatch(loop), 0);
+	close(a.ends[1]);
+	a.ends[1] = -1;
+	/* Paused: the hang-up is told once, then the descriptor is quiet. */
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(a.seen, MOR_HANGUP);
+	assert_false(readable(loop));
+	assert_int_equal(mor_loop_dispatch(loop), 0);
+	assert_int_equal(mor_watch_change(&a.watch, MOR_READABLE), 0);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(a.seen, MOR_READABLE | MOR_HANGUP);
+	assert_string_equal(journal, "a");
+	line_close(&a);
+	mor_loop_free(loop);
+}
+
+static void test_writable_and_reader_gone(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct line a;
+	struct mor_watch *watch = &a.watch;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	mor_watch_stop(watch);
+	assert_int_equal(mor_watch_start(loop, watch, a.ends[1], MOR_WRITABLE, on_line), 0);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(a.seen, MOR_WRITABLE);
+	close(a.ends[0]);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_int_equal(a.seen, MOR_WRITABLE | MOR_HANGUP);
+	mor_watch_stop(watch);
+	close(a.ends[1]);
+	mor_loop_free(loop);
+}
+
+static void test_more_than_a_batch(void **state)
+{
+	static struct line lines[150];
+	struct mor_loop *loop = fresh(0);
+	int ran = 0;
+
+	(void)state;
+	for (int i = 0; i < 150; i++) {
+		line_open(&lines[i], loop, 'x');
+		line_write(&lines[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		ran += mor_loop_dispatch(loop);
+	assert_int_equal(ran, 150);
+	for (int i = 0; i < 150; i++)
+		line_close(&lines[i]);
+	mor_loop_free(loop);
+}
+
+static void test_start_failure(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct mor_watch watch = { 0 };
+
+	(void)state;
+	errno = 0;
+	assert_int_equal(mor_watch_start(loop, &watch, 9999, MOR_READABLE, on_line), MORTISE_ESYSTEM);
+	assert_int_equal(errno, EBADF);
+	assert_null(watch.loop);
+	mor_watch_stop(&watch);
+	mor_loop_free(loop);
+}
+
+/* ---- tasks and graves ---- */
+
+struct job {
+	struct mor_task task;
+	struct mor_loop *loop;
+	char letter;
+	int again;
+	struct job *posts, *stops;
+};
+
+static void on_job(struct mor_task *task)
+{
+	struct job *job = mor_container_of(task, struct job, task);
+
+	note(job->letter);
+	if (job->posts)
+		mor_loop_post(job->loop, &job->posts->task, on_job);
+	if (job->stops)
+		mor_task_stop(&job->stops->task);
+	if (job->again-- > 0)
+		mor_loop_post(job->loop, task, on_job);
+}
+
+static void test_tasks(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct job d = { .loop = loop, .letter = 'd' };
+	struct job c = { .loop = loop, .letter = 'c' };
+	struct job b = { .loop = loop, .letter = 'b', .posts = &d, .stops = &c };
+	struct job a = { .loop = loop, .letter = 'a', .again = 1 };
+
+	(void)state;
+	mor_loop_post(loop, &a.task, on_job);
+	mor_loop_post(loop, &a.task, on_job);
+	mor_loop_post(loop, &b.task, on_job);
+	mor_loop_post(loop, &c.task, on_job);
+	assert_int_equal(mor_loop_counts(loop).wakes, 1);
+	assert_true(readable(loop));
+	assert_int_equal(mor_loop_dispatch(loop), 4);
+	assert_string_equal(journal, "abad");
+	assert_false(readable(loop));
+	mor_loop_free(loop);
+}
+
+static void test_endless_task_yields(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct job a = { .loop = loop, .letter = 'a', .again = 100 };
+
+	(void)state;
+	mor_loop_post(loop, &a.task, on_job);
+	assert_int_equal(mor_loop_dispatch(loop), 64);
+	assert_true(readable(loop));
+	assert_int_equal(mor_loop_wait(loop, -1), 37);
+	assert_false(readable(loop));
+	mor_loop_free(loop);
+}
+
+static void test_hold(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct job a = { .loop = loop, .letter = 'a' };
+
+	(void)state;
+	mor_loop_hold(loop, true);
+	mor_loop_post(loop, &a.task, on_job);
+	assert_false(readable(loop));
+	assert_int_equal(mor_loop_wait(loop, -1), 1);
+	mor_loop_post(loop, &a.task, on_job);
+	assert_int_equal(mor_loop_counts(loop).wakes, 0);
+	mor_loop_hold(loop, false);
+	assert_true(readable(loop));
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	mor_loop_free(loop);
+}
+
+struct body {
+	struct mor_grave grave;
+	struct mor_task task;
+	struct mor_loop *loop;
+	bool *freed;
+};
+
+static void free_body(struct mor_grave *grave)
+{
+	struct body *body = mor_container_of(grave, struct body, grave);
+
+	*body->freed = true;
+	mor_free(body);
+}
+
+static void on_body(struct mor_task *task)
+{
+	struct body *body = mor_container_of(task, struct body, task);
+
+	mor_loop_free_later(body->loop, &body->grave, free_body);
+	assert_false(*body->freed);
+	assert_true(mor_loop_dispatching(body->loop));
+	assert_int_equal(mor_loop_dispatch(body->loop), MORTISE_ECALLBACK);
+	assert_int_equal(mor_loop_wait(body->loop, 0), MORTISE_ECALLBACK);
+}
+
+static void test_graves(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct body *body = mor_zalloc(sizeof(*body));
+	bool freed = false;
+
+	(void)state;
+	*body = (struct body){ .loop = loop, .freed = &freed };
+	mor_loop_post(loop, &body->task, on_body);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_true(freed);
+	freed = false;
+	body = mor_zalloc(sizeof(*body));
+	*body = (struct body){ .loop = loop, .freed = &freed };
+	mor_loop_free_later(loop, &body->grave, free_body);
+	assert_true(freed);
+	mor_loop_free(loop);
+}
+
+/* ---- wake-ups ---- */
+
+static void *wake_from_thread(void *arg)
+{
+	mor_loop_wakeup(arg);
+	return NULL;
+}
+
+static void test_wakeup_from_thread(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	pthread_t thread;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, wake_from_thread, loop), 0);
+		assert_int_equal(mor_loop_wait(loop, -1), 0);
+		pthread_join(thread, NULL);
+		assert_false(readable(loop));
+	}
+	mor_loop_free(loop);
+}
+
+static struct mor_loop *signalled;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	mor_loop_wakeup(signalled);
+}
+
+static void test_wakeup_from_signal_handler(void **state)
+{
+	struct sigaction action = { .sa_handler = on_signal }, before;
+
+	(void)state;
+	signalled = fresh(0);
+	sigaction(SIGUSR1, &action, &before);
+	raise(SIGUSR1);
+	assert_true(readable(signalled));
+	assert_int_equal(mor_loop_wait(signalled, -1), 0);
+	sigaction(SIGUSR1, &before, NULL);
+	mor_loop_free(signalled);
+}
+
+/* ---- what dispatch owes to the clock ---- */
+
+static void on_timeout(struct mor_timer *timer)
+{
+	(void)timer;
+	note('T');
+}
+
+/* Waits in the embedder's way until the timerfd has made the descriptor readable. */
+static void wait_readable(struct mor_loop *loop)
+{
+	struct pollfd pfd = { .fd = mor_loop_fd(loop), .events = POLLIN };
+
+	assert_int_equal(poll(&pfd, 1, 10000), 1);
+}
+
+static void test_answer_beats_expired_timer(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct mor_timer timer = { 0 };
+	struct line a;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	a.cancels = &timer;
+	assert_int_equal(mor_timer_set(loop, &timer, 1, on_timeout), 0);
+	wait_readable(loop); /* the timer has expired; dispatch is late */
+	line_write(&a);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_string_equal(journal, "a");
+	line_close(&a);
+	mor_loop_free(loop);
+}
+
+/* The first thing read makes its owner look for more: it opens a gate behind which the answer already lay. */
+static struct line gate, behind;
+
+static void on_gate(struct mor_watch *watch, unsigned events)
+{
+	on_line(watch, events);
+	line_write(&behind);
+}
+
+static void test_looks_again_before_timers(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct mor_timer timer = { 0 };
+
+	(void)state;
+	line_open(&gate, loop, 'g');
+	line_open(&behind, loop, 'b');
+	gate.watch.fn = on_gate;
+	behind.cancels = &timer;
+	assert_int_equal(mor_timer_set(loop, &timer, 1, on_timeout), 0);
+	wait_readable(loop);
+	line_write(&gate);
+	assert_int_equal(mor_loop_wait(loop, -1), 2);
+	assert_string_equal(journal, "gb");
+	line_close(&gate);
+	line_close(&behind);
+	mor_loop_free(loop);
+}
+
+/* A descriptor that is always ready must not keep the timers from their turn. */
+static void test_flood_does_not_stop_timers(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct mor_timer timer = { 0 };
+	struct line a;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	for (int i = 0; i < 100; i++)
+		line_write(&a);
+	assert_int_equal(mor_timer_set(loop, &timer, 0, on_timeout), 0);
+	assert_int_equal(mor_loop_dispatch(loop), 18);
+	assert_string_equal(journal, "aaaaaaaaaaaaaaaaaT");
+	line_close(&a);
+	mor_loop_free(loop);
+}
+
+/* ---- failures ---- */
+
+static void test_new_fails_cleanly(void **state)
+{
+	struct mor_loop *loop = NULL;
+	struct rlimit limit, low;
+
+	(void)state;
+	mor_alloc_fail_after(0);
+	assert_int_equal(mor_loop_new(0, &loop), MORTISE_ENOMEM);
+	mor_alloc_fail_after(-1);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (rlim_t spare = 0; spare < 3; spare++) {
+		int first = dup(0);
+
+		assert_true(first >= 0);
+		close(first);
+		low = (struct rlimit){ (rlim_t)first + spare, limit.rlim_max };
+		setrlimit(RLIMIT_NOFILE, &low);
+		assert_int_equal(mor_loop_new(0, &loop), MORTISE_ESYSTEM);
+		assert_int_equal(errno, EMFILE);
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	assert_null(loop);
+}
+
+static void test_scratch(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	char *scratch;
+
+	(void)state;
+	mor_alloc_fail_after(0);
+	assert_null(mor_loop_scratch(loop));
+	mor_alloc_fail_after(-1);
+	scratch = mor_loop_scratch(loop);
+	assert_non_null(scratch);
+	memset(scratch, 1, MOR_LOOP_SCRATCH);
+	assert_ptr_equal(mor_loop_scratch(loop), scratch);
+	mor_loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_reads_and_counts),
+		MOR_TEST(test_stopped_by_earlier_callback),
+		MOR_TEST(test_memory_reused_in_batch),
+		MOR_TEST(test_change_and_hangup),
+		MOR_TEST(test_writable_and_reader_gone),
+		MOR_TEST(test_more_than_a_batch),
+		MOR_TEST(test_start_failure),
+		MOR_TEST(test_tasks),
+		MOR_TEST(test_endless_task_yields),
+		MOR_TEST(test_hold),
+		MOR_TEST(test_graves),
+		MOR_TEST(test_wakeup_from_thread),
+		MOR_TEST(test_wakeup_from_signal_handler),
+		MOR_TEST(test_answer_beats_expired_timer),
+		MOR_TEST(test_looks_again_before_timers),
+		MOR_TEST(test_flood_does_not_stop_timers),
+		MOR_TEST(test_new_fails_cleanly),
+		MOR_TEST(test_scratch),
+	};
+
+	return mor_run_group("loop", tests);
+}

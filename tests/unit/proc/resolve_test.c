@@ -1,0 +1,474 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/error.h"
+#include "proc/inside.h"
+#include "run.h"
+
+/* ---- a directory to try things in ---- */
+
+static char dir[64];
+
+static const char *in_dir(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void put(const char *name, mode_t mode, const void *bytes, size_t len)
+{
+	const char *path = in_dir(name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static void put_text(const char *name, mode_t mode, const char *text)
+{
+	put(name, mode, text, strlen(text));
+}
+
+static int enter(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/mortise-resolve-XXXXXX");
+	return mkdtemp(dir) ? leak_setup(state) : -1;
+}
+
+static int leave(void **state)
+{
+	static const char *const names[] = { "plain", "a.py", "a.js", "a.mjs", "sub/node", "sub/tool", "sub" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		remove(in_dir(names[i]));
+	if (rmdir(dir) < 0)
+		return -1;
+	return leak_teardown(state);
+}
+
+/* ---- what is said ---- */
+
+/* Starting it must fail with this code and exactly this text behind the name. */
+static void check_refused(const struct mor_command *command, int code, const char *name, const char *text)
+{
+	struct mor_exec_failure failure = { 0 };
+	struct run run = { 0 };
+	char want[320];
+
+	assert_int_equal(mor_loop_new(0, &run.loop), 0);
+	assert_int_equal(run_try(&run, command, &failure), code);
+	assert_int_equal(failure.code, code);
+	assert_true(failure.os_errno > 0);
+	snprintf(want, sizeof(want), "%s: %s", name, text);
+	assert_string_equal(failure.text, want);
+	assert_null(run.proc);
+	mor_loop_free(run.loop);
+}
+
+static void refused(const char *name, int code, const char *text)
+{
+	char path[128];
+	const char *argv[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s", in_dir(name));
+	check_refused(&(struct mor_command){ .argv = argv }, code, path, text);
+}
+
+static void test_absent(void **state)
+{
+	(void)state;
+	refused("plain", MORTISE_ENOTFOUND, "no such file");
+	refused("a.py", MORTISE_ENOTFOUND, "no such file");
+	put_text("plain", 0755, "x");
+	refused("plain/x", MORTISE_ENOTFOUND, "Not a directory");
+}
+
+static void test_directory(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(in_dir("sub"), 0755), 0);
+	refused("sub", MORTISE_EEXEC, "is a directory");
+}
+
+static void test_not_executable(void **state)
+{
+	(void)state;
+	put_text("plain", 0644, "#!/bin/sh\n");
+	refused("plain", MORTISE_EEXEC, "not executable (mode 0644): chmod +x it");
+}
+
+static void test_no_shebang(void **state)
+{
+	(void)state;
+	put_text("plain", 0755, "echo hello\n");
+	refused("plain", MORTISE_EEXEC,
+		"is no program, and its first line names no interpreter (#!/usr/bin/env ...)");
+	put_text("plain", 0755, "");
+	refused("plain", MORTISE_EEXEC, "is empty");
+	put_text("plain", 0755, "MZ\x90");
+	refused("plain", MORTISE_EEXEC, "is a Windows program");
+}
+
+static void test_carriage_return(void **state)
+{
+	(void)state;
+	put_text("plain", 0755, "#!/usr/bin/env python3\r\nprint()\r\n");
+	refused("plain", MORTISE_EEXEC,
+		"its first line ends in a carriage return (Windows line ends), so \"python3\\r\" is looked "
+		"for: "
+		"sed -i 's/\\r$//' it");
+	put_text("plain", 0755, "#!/bin/sh\r\n");
+	refused("plain", MORTISE_EEXEC,
+		"its first line ends in a carriage return (Windows line ends), so \"/bin/sh\\r\" is looked "
+		"for: "
+		"sed -i 's/\\r$//' it");
+}
+
+static void test_missing_interpreter(void **state)
+{
+	(void)state;
+	put_text("plain", 0755, "#! /no/such/thing -x\n");
+	refused("plain", MORTISE_EEXEC,
+		"its interpreter /no/such/thing (named in its first line) does not exist or is not executable");
+	put_text("plain", 0755, "#!/usr/bin/env no-such-thing\n");
+	refused("plain", MORTISE_EEXEC,
+		"its interpreter no-such-thing (named in its first line) is not in PATH");
+	put_text("plain", 0755, "#!/usr/bin/env sh -e\n");
+	refused("plain", MORTISE_EEXEC,
+		"its first line makes env look for a program called \"sh -e\": write env -S");
+	put_text("plain", 0755, "#!/no/\033[2Jclear");
+	refused("plain", MORTISE_EEXEC,
+		"its interpreter /no/\\x1b[2Jclear (named in its first line) does not exist or is not "
+		"executable");
+}
+
+/* ---- ELF ---- */
+
+struct tiny {
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+	char loader[24];
+};
+
+static struct tiny tiny_elf(unsigned machine)
+{
+	struct tiny tiny = {
+		.head = { .e_type = ET_EXEC,
+			  .e_version = EV_CURRENT,
+			  .e_phoff = offsetof(struct tiny, part),
+			  .e_ehsize = sizeof(Elf64_Ehdr),
+			  .e_phentsize = sizeof(Elf64_Phdr),
+			  .e_phnum = 1 },
+		.part = { .p_type = PT_INTERP, .p_offset = offsetof(struct tiny, loader), .p_filesz = 16 },
+		.loader = "/lib/no-such.so",
+	};
+
+	memcpy(tiny.head.e_ident, ELFMAG, SELFMAG);
+	tiny.head.e_ident[EI_CLASS] = ELFCLASS64;
+	tiny.head.e_ident[EI_DATA] = __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB;
+	tiny.head.e_ident[EI_VERSION] = EV_CURRENT;
+	tiny.head.e_machine = (Elf64_Half)machine;
+	return tiny;
+}
+
+static unsigned our_machine(void)
+{
+	Elf64_Ehdr head;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(read(fd, &head, sizeof(head)), sizeof(head));
+	close(fd);
+	return head.e_machine;
+}
+
+static void test_other_machine(void **state)
+{
+	struct tiny tiny = tiny_elf(our_machine() == EM_AARCH64 ? EM_X86_64 : EM_AARCH64);
+	struct utsname here;
+	char text[128];
+
+	(void)state;
+	uname(&here);
+	put("plain", 0755, &tiny, sizeof(tiny));
+	snprintf(text, sizeof(text), "built for %s, this machine is %s",
+		 tiny.head.e_machine == EM_AARCH64 ? "aarch64" : "x86_64", here.machine);
+	refused("plain", MORTISE_EEXEC, text);
+	tiny = tiny_elf(0x7abc);
+	put("plain", 0755, &tiny, sizeof(tiny));
+	snprintf(text, sizeof(text), "built for ELF machine 31420, this machine is %s", here.machine);
+	refused("plain", MORTISE_EEXEC, text);
+}
+
+static void test_missing_loader(void **state)
+{
+	struct tiny tiny = tiny_elf(our_machine());
+
+	(void)state;
+	put("plain", 0755, &tiny, sizeof(tiny));
+	refused("plain", MORTISE_EEXEC,
+		"its loader /lib/no-such.so is missing: built for another C library or system");
+	tiny.head.e_phnum = 0;
+	put("plain", 0755, &tiny, sizeof(tiny));
+	refused("plain", MORTISE_EEXEC, "damaged or unusable ELF file: Exec format error");
+}
+
+/* ---- what is run ---- */
+
+/* Resolves and compares with the wanted argv. */
+static void check_argv(const struct mor_command *command, const char *const *want)
+{
+	struct mor_exec_failure failure = { 0 };
+	char **argv = NULL;
+	int i;
+
+	if (mor_proc_resolve(command, &argv, &failure) < 0)
+		fail_msg("%s", failure.text);
+	for (i = 0; want[i]; i++)
+		assert_string_equal(argv[i], want[i]);
+	assert_null(argv[i]);
+	mor_proc_argv_free(argv);
+}
+
+#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_python_file(void **state)
+{
+	struct mor_command command = { .argv = LIST("./a.py", "x"), .cwd = dir };
+	struct run run = { 0 };
+	char out[64];
+
+	(void)state;
+	/* CRLF and not executable: both are no matter when the interpreter is ours to choose. */
+	put_text("a.py", 0644, "#!/usr/bin/env python3\r\nimport sys\r\nprint('hi', sys.argv[1])\r\n");
+	check_argv(&command, LIST("/usr/bin/python3", "-u", "./a.py", "x"));
+	run_start(&run, &command);
+	run_read_all(&run, out, sizeof(out));
+	assert_string_equal(out, "hi x\n");
+	run_end(&run);
+}
+
+static void test_python_of_its_own(void **state)
+{
+	char line[160], python[128];
+	struct mor_command command = { .argv = LIST("./a.py"), .cwd = dir };
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("sub"), 0755), 0);
+	put_text("sub/tool", 0755, "#!/bin/sh\n");
+	snprintf(python, sizeof(python), "%s/sub/tool", dir);
+	snprintf(line, sizeof(line), "#!%s\n", python);
+	put_text("a.py", 0755, line);
+	check_argv(&command, LIST("/usr/bin/python3", "-u", "./a.py")); /* not called python */
+	put_text("a.py", 0755, "#!/bin/python-that-is-not-there\n");
+	check_argv(&command, LIST("/usr/bin/python3", "-u", "./a.py"));
+	if (access("/bin/python3", X_OK) == 0) {
+		put_text("a.py", 0644, "#!/bin/python3 -E\n");
+		check_argv(&command, LIST("/bin/python3", "-u", "./a.py"));
+	}
+}
+
+static void test_node_file(void **state)
+{
+	char path[128], node[128], script[128];
+	const char *env[] = { path, NULL };
+	struct mor_command command = { .argv = LIST("./a.js", "y"), .env = env, .cwd = dir };
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("sub"), 0755), 0);
+	put_text("a.js", 0644, "");
+	put_text("a.mjs", 0644, "");
+	snprintf(path, sizeof(path), "PATH=/no/where:%s/sub", dir);
+	snprintf(node, sizeof(node), "%s/sub/node", dir);
+	snprintf(script, sizeof(script), "%s/./a.js", dir);
+	check_refused(&command, MORTISE_EEXEC, script, "needs node, which is not in PATH");
+	put_text("sub/node", 0755, "#!/bin/sh\n");
+	check_argv(&command, LIST(node, "./a.js", "y"));
+	command.argv = LIST("./a.mjs");
+	check_argv(&command, LIST(node, "./a.mjs"));
+}
+
+static void test_search_path(void **state)
+{
+	char path[128];
+	const char *env[] = { path, NULL };
+	struct mor_command command = { .argv = LIST("tool"), .env = env, .cwd = dir };
+	struct mor_exec_failure failure = { 0 };
+	char **argv = NULL;
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("sub"), 0755), 0);
+	put_text("sub/tool", 0644, "#!/bin/sh\n");
+	/* Relative entries count from the child's directory, and an empty one is that directory. */
+	snprintf(path, sizeof(path), "PATH=/no/where::sub");
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_EEXEC);
+	assert_non_null(strstr(failure.text, "/sub/tool: not executable (mode 0644): chmod +x it"));
+	put_text("sub/tool", 0755, "#!/bin/sh\n");
+	check_argv(&command, LIST("sub/tool"));
+	put_text("plain", 0755, "#!/bin/sh\n");
+	command.argv = LIST("plain");
+	check_argv(&command, LIST("./plain"));
+	snprintf(path, sizeof(path), "PATH=/no/where");
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_string_equal(failure.text,
+			    "plain: not in PATH; to run the one in the working directory write ./plain");
+	command.argv = LIST("no-such-thing");
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_string_equal(failure.text, "no-such-thing: not found in PATH");
+	assert_null(argv);
+}
+
+static void test_python_by_name(void **state)
+{
+	const char *env[] = { "PATH=/no/where", NULL };
+	struct mor_command command = { .argv = LIST("python", "x.py"), .env = env };
+
+	(void)state;
+	check_argv(&command, LIST("/usr/bin/python3", "x.py"));
+}
+
+static void test_default_path(void **state)
+{
+	const char *env[] = { "A=b", NULL };
+	struct mor_command command = { .argv = LIST("sh", "-c", "exit 0"), .env = env };
+
+	(void)state;
+	check_argv(&command, LIST("/usr/bin/sh", "-c", "exit 0"));
+}
+
+static void test_working_directory(void **state)
+{
+	struct mor_command command = { .argv = LIST("/bin/sh"), .cwd = "/no/such/place" };
+
+	(void)state;
+	check_refused(&command, MORTISE_ENOTFOUND, "/no/such/place",
+		      "working directory: No such file or directory");
+	command.cwd = "/etc/passwd";
+	check_refused(&command, MORTISE_EEXEC, "/etc/passwd", "working directory: Not a directory");
+}
+
+static void test_nothing_named(void **state)
+{
+	struct mor_command command = { .argv = (const char *const[]){ NULL } };
+	struct mor_exec_failure failure;
+	char **argv = NULL;
+
+	(void)state;
+	assert_int_equal(mor_proc_resolve(&command, &argv, NULL), MORTISE_ENOTFOUND);
+	command.argv = LIST("");
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_string_equal(failure.text, "command: no program is named");
+}
+
+static void test_long_name(void **state)
+{
+	static char name[PATH_MAX + 10];
+	struct mor_command command = { .argv = (const char *const[]){ name, NULL } };
+	struct mor_exec_failure failure;
+	char **argv = NULL;
+
+	(void)state;
+	memset(name, 'x', PATH_MAX + 5);
+	name[0] = '/';
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_true(strlen(failure.text) < 200);
+	assert_memory_equal(failure.text, "...xxx", 6);
+	assert_non_null(strstr(failure.text, "xxx: name is too long"));
+}
+
+static void test_too_many_arguments(void **state)
+{
+	static char big[1 << 20];
+	struct mor_command command = { .argv = (const char *const[]){ "/bin/sh", big, NULL } };
+
+	(void)state;
+	memset(big, 'a', sizeof(big) - 1);
+	check_refused(&command, MORTISE_EEXEC, "/bin/sh", "its arguments and environment are too long");
+}
+
+/* ---- how it ended ---- */
+
+static void test_exit_texts(void **state)
+{
+	static const struct {
+		struct mor_child_exit how;
+		const char *text;
+	} table[] = {
+		{ { .known = true, .status = 3 }, "exited with status 3" },
+		{ { .known = true, .status = SIGSEGV, .by_signal = true, .core = true },
+		  "killed by SIGSEGV (core dumped)" },
+		{ { .known = true, .status = SIGKILL, .by_signal = true }, "killed by SIGKILL" },
+		{ { .known = true, .status = 63, .by_signal = true }, "killed by signal 63" },
+		{ { .known = false }, "ended, status unknown" },
+	};
+	char text[96];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		mor_exit_text(&table[i].how, text, sizeof(text));
+		assert_string_equal(text, table[i].text);
+	}
+}
+
+static void test_loader_complaints(void **state)
+{
+	static const struct {
+		const char *line, *text;
+	} table[] = {
+		{ "x: /lib/libc.so.6: version `GLIBC_2.99' not found (required by x)",
+		  "a library here is too old: it lacks version GLIBC_2.99" },
+		{ "x: symbol lookup error: x: undefined symbol: frob",
+		  "a library here does not fit: it lacks frob" },
+		{ "Error loading shared library libz.so.1: No such file or directory (needed by x)",
+		  "the shared library libz.so.1 is missing or unusable" },
+		{ "ImportError: numpy", NULL },
+		{ "", NULL },
+	};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_int_equal(mor_loader_complaint(table[i].line, text, sizeof(text)),
+				 table[i].text != NULL);
+		if (table[i].text)
+			assert_string_equal(text, table[i].text);
+	}
+}
+
+#define IN_DIR(fn) cmocka_unit_test_setup_teardown(fn, enter, leave)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_DIR(test_absent),
+		IN_DIR(test_directory),
+		IN_DIR(test_not_executable),
+		IN_DIR(test_no_shebang),
+		IN_DIR(test_carriage_return),
+		IN_DIR(test_missing_interpreter),
+		IN_DIR(test_other_machine),
+		IN_DIR(test_missing_loader),
+		IN_DIR(test_python_file),
+		IN_DIR(test_python_of_its_own),
+		IN_DIR(test_node_file),
+		IN_DIR(test_search_path),
+		MOR_TEST(test_python_by_name),
+		MOR_TEST(test_default_path),
+		MOR_TEST(test_working_directory),
+		MOR_TEST(test_nothing_named),
+		MOR_TEST(test_long_name),
+		MOR_TEST(test_too_many_arguments),
+		MOR_TEST(test_exit_texts),
+		MOR_TEST(test_loader_complaints),
+	};
+
+	return mor_run_group("resolve", tests);
+}
