@@ -156,6 +156,7 @@ typedef struct mortise_host_options {
 	mortise_event_fn *on_event; /* for plugins that bring no on_event of their own     */
 	void *arg;
 	uint64_t flags;             /* none so far */
+	const char *jail_helper;    /* the program mortise-jail; NULL: where it was installed */
 } mortise_host_options;
 
 /* `opt` may be NULL. The calling thread becomes the host's thread. */
@@ -324,6 +325,55 @@ MORTISE_API int mortise_pool_call(mortise_pool *pool, const char *action, mortis
 MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
 /* Worker number `index`, borrowed; NULL past the end. For describe and events. */
 MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
+
+/* ---- The jail by itself ---- */
+
+/* What a wake-up of the host means for the program that runs. */
+enum mortise_jail_order {
+	MORTISE_JAIL_GO_ON,
+	MORTISE_JAIL_TERM, /* SIGTERM to all of it */
+	MORTISE_JAIL_KILL  /* SIGKILL to all of it */
+};
+
+typedef struct mortise_jail_options {
+	size_t size;
+	const char *const *argv;   /* NULL-terminated; without a slash the program is looked for in PATH     */
+	const char *const *policy; /* NULL-terminated "key=value": the keys of [sandbox], and plugin_dir and
+				      scratch; paths are absolute or begin with "~/"; read and protected_paths
+				      may be repeated. Where no level is given: "auto"                        */
+	const char *const *env;    /* NULL-terminated, over the clean environment: "NAME=VALUE", or "NAME" to
+				      pass ours through                                                       */
+	const char *name;          /* what texts call it; NULL: the program's file name                       */
+	const char *helper;        /* path of mortise-jail; NULL: the one that came with this library         */
+	uint32_t landlock_abi_cap; /* for tests: use no more of Landlock than this; 0: all there is           */
+	uint32_t flags;            /* none so far */
+	mortise_host *host;        /* or NULL. Whenever it is woken up on_wakeup is asked what to do          */
+	enum mortise_jail_order (*on_wakeup)(void *arg);
+	void *arg;
+} mortise_jail_options;
+
+/* The caller's; filled as far as it went. */
+typedef struct mortise_jail_result {
+	size_t size;         /* set by the caller: sizeof(mortise_jail_result)                                   */
+	int exit_code;       /* what a shell would say: the program's own, or 128 + signal; 9: a violation      */
+	int signal;          /* that ended it, or 0                                                              */
+	int timed_out;       /* 1: its wall time was over                                                        */
+	char level[12];      /* in force: "guarded", "t0", "t1"; "" where it never started                       */
+	char syscall[32];    /* a violation: what it called, on which path, against which rule; else ""          */
+	char path[512];
+	char rule[64];
+} mortise_jail_result;
+
+/* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and ended, however it
+ * ended. MORTISE_EVIOLATION: it was killed for a violation, which `ret` tells and err's text says in a sentence.
+ * MORTISE_EJAIL: the jail could not be set up, and nothing was run; the text names what is missing. MORTISE_ENOTFOUND,
+ * MORTISE_EEXEC: the program. MORTISE_EINVAL: the policy. Nothing of it is left running in any case. Any thread, unless
+ * a host is given; not from a callback. */
+MORTISE_API int mortise_jail_run(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err);
+
+/* What this machine supports, found out by trying: one object, mortise-doctor(1) lists its members. Free with
+ * mortise_free(). Starts short-lived processes. Any thread. */
+MORTISE_API int mortise_doctor(char **ret_json);
 
 /* ---- Dialects ---- */
 

@@ -82,7 +82,8 @@ void mor_help_all(struct mor_cli *cli)
 	title(cli, "Exit codes:");
 	lines(cli, "  ",
 	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or configuration\n"
-	      "4 input   5 not found   6 time-out   7 crashed   9 protocol breach   128+n signal\n"
+	      "4 input   5 not found   6 time-out   7 crashed   9 protocol breach or sandbox violation\n"
+	      "125 jail not set up   128+n signal\n"
 	      "The first word on stderr, and \"kind\" with --json, say it precisely.\n");
 }
 

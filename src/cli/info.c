@@ -163,14 +163,21 @@ static bool started(void *arg)
 	return state != MORTISE_STARTING && state != MORTISE_GREETING;
 }
 
-/* The library tells the end of a start as a state, not as an error; its last error is in the page. */
+/* The library tells the end of a start as a state, not as an error; but one that is FAILED says why, and of which kind
+ * that is, to whoever calls it. */
 static int just_start(struct run *run)
 {
-	int r = mortise_plugin_start(run->plugin, &run->err);
+	int r = mortise_plugin_start(run->plugin, &run->err), state;
 
 	if (r == 0)
 		r = mor_session_run(&run->session, started, run);
-	if (r < 0 || mortise_plugin_state(run->plugin) == MORTISE_READY)
+	state = mortise_plugin_state(run->plugin);
+	if (r < 0 || state == MORTISE_READY)
+		return r;
+	if (state == MORTISE_FAILED)
+		r = mortise_call_start(run->plugin, "why", (mortise_json){ 0 }, &(mortise_call_options){
+			.size = sizeof(mortise_call_options), .flags = MORTISE_RAW }, NULL, &run->err);
+	if (r < 0)
 		return r;
 	return mor_fail(&run->err, MORTISE_ECRASHED, "%s: did not start", mortise_plugin_name(run->plugin));
 }

@@ -284,6 +284,21 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 		row(cli, "health", line.data);
 }
 
+/* The level in force, then one line per permission; the first of those repeats the level. */
+static void confinement(struct mor_cli *cli, const struct mor_value *told)
+{
+	const struct mor_value *policy = mor_json_get(told, "policy");
+	struct mor_json_iter it = mor_json_iter(mor_json_get(policy, "text"));
+	char text[600];
+
+	value_row(cli, "confinement", mor_json_get(told, "text"));
+	if (mor_json_bool(mor_json_get(policy, "unconfined"), false))
+		mor_outf(cli, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "", mor_style(cli, MOR_STYLE_WARN),
+			 mor_style_end(cli));
+	for (mor_json_next(&it); mor_json_next(&it);)
+		mor_outf(cli, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
+}
+
 /* The few that a person looks for; --json has them all. */
 static void counters(struct mor_cli *cli, const struct mor_value *c)
 {
@@ -318,7 +333,7 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 	capabilities(cli, mor_json_get(d, "capabilities"));
 	state(cli, d);
 	health(cli, mor_json_get(d, "health"), asked);
-	value_row(cli, "confinement", mor_json_at(d, "/confinement/text"));
+	confinement(cli, mor_json_get(d, "confinement"));
 	timeouts(cli, mor_json_get(d, "timeouts"));
 	config(cli, mor_json_get(d, "config"), mor_json_get(d, "config_applied"));
 	counters(cli, mor_json_get(d, "counters"));

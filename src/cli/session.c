@@ -36,6 +36,16 @@ const struct mor_option mor_plugin_option_table[] = {
 	{ "timeout", 't', "[METHOD=]DURATION",
 	  "time limit of the call, or of one METHOD: 500ms, 30s, 5m",
 	  MOR_OPT_LIST, FIELD(timeout), NULL },
+	{ "confine", 0, NULL,
+	  "confine it: files, network and programs only as [sandbox] permits",
+	  MOR_OPT_FLAG, FIELD(confine), NULL },
+	{ "level", 0, "LEVEL",
+	  "how: auto, t0, t1, or guarded (not at all)",
+	  MOR_OPT_TEXT, FIELD(level), "auto|t0|t1|guarded" },
+	{ "pidns", 0, NULL, "run it in a PID namespace of its own, whatever the level", MOR_OPT_FLAG, FIELD(pidns), NULL },
+	{ "unconfined", 0, NULL,
+	  "enforce none of its permissions; warns every time",
+	  MOR_OPT_FLAG, FIELD(unconfined), NULL },
 	{ "strict", 0, NULL, "hold the plugin to the letter of its protocol", MOR_OPT_FLAG, FIELD(strict), NULL },
 	{ "show-wire", 0, NULL,
 	  "show each message on stderr: > to the plugin, < from it",
@@ -75,6 +85,26 @@ static int take_timeout(struct mor_session *s, const char *word, mortise_error *
 	return 0;
 }
 
+/* --unconfined is never refused, and never silent: whoever reads the log later must see it. */
+static int take_sandbox(struct mor_session *s, mortise_error *err)
+{
+	const struct mor_plugin_args *args = s->args;
+	int r = 0;
+
+	if (args->unconfined) {
+		mor_note(s->cli, "%swarning%s: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever "
+			 "you may", mor_style_err(s->cli, MOR_STYLE_WARN), mor_style_err_end(s->cli));
+		r = add_setting(s, "sandbox.", "unconfined=true", err);
+	}
+	if (args->confine && !args->level)
+		r = r < 0 ? r : add_setting(s, "sandbox.", "level=auto", err);
+	if (args->level)
+		r = r < 0 ? r : add_setting(s, "sandbox.level=", args->level, err);
+	if (args->pidns)
+		r = r < 0 ? r : add_setting(s, "sandbox.", "pidns=true", err);
+	return r;
+}
+
 /* --set first, the options that stand for a setting after it: who types --timeout beside --set means it. */
 static int take_settings(struct mor_session *s, mortise_error *err)
 {
@@ -94,7 +124,7 @@ static int take_settings(struct mor_session *s, mortise_error *err)
 		r = add_setting(s, "plugin.framing=", args->framing, err);
 	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
 		r = take_timeout(s, args->timeout.item[i], err);
-	return r;
+	return r < 0 ? r : take_sandbox(s, err);
 }
 
 /* Nothing given is not the same as {}: then the configuration files alone decide. */
@@ -123,6 +153,8 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 	for (size_t i = 0; i < args->env.count; i++)
 		if (*args->env.item[i] == '=' || *args->env.item[i] == '\0')
 			return mor_fail(err, MORTISE_EINVAL, "--env \"%s\": expected NAME or NAME=VALUE", args->env.item[i]);
+	if (args->confine && args->level && strcmp(args->level, "guarded") == 0)
+		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded exclude each other");
 	if (args->dialect && !mor_dialect_exists(args->dialect))
 		return mor_dialect_unknown(args->dialect, err);
 	return 0;

@@ -17,6 +17,8 @@ struct mor_plugin_args {
 	const char *dialect, *framing;
 	struct mor_opt_list set, config, env, timeout;
 	bool clean_env, inherit_env, strict, show_wire;
+	bool confine, unconfined, pidns;
+	const char *level;
 };
 extern const struct mor_option mor_plugin_option_table[];
 

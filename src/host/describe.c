@@ -131,12 +131,45 @@ static void counters(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void confinement(struct mor_writer *w)
+/* In the words of the level that is in force: what nobody enforces is null. */
+static void permissions(const mortise_plugin *plugin, const char *level, struct mor_writer *w)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_policy shown = plugin->policy; /* borrows */
+
+	for (int i = MOR_LEVEL_GUARDED; i <= MOR_LEVEL_T1; i++)
+		if (strcmp(level, mor_level_name((enum mor_level)i)) == 0)
+			shown.level = (enum mor_level)i;
+	if (strcmp(level, "direct") == 0)
+		shown.level = MOR_LEVEL_GUARDED;
+	if (mor_policy_json(&shown, &json) == 0)
+		mor_w_pair_raw(w, "policy", mor_buf_view(&json));
+}
+
+/* What is in force while it runs; before that, what was asked for. */
+static void confinement(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	static const struct {
+		const char *level, *text;
+	} texts[] = {
+		{ "guarded", "guarded, not confined: it may do whatever this user may, but gains no privileges, and all that it starts dies with it" },
+		{ "t0", "confined by Landlock and seccomp: files, network, processes and the kernel by its permissions alone" },
+		{ "t1", "confined by Landlock and seccomp, in namespaces of its own that show it nothing else" },
+		{ "auto", "confined when it runs, in namespaces of its own where the kernel allows them" },
+		{ "direct", "not confined: it may do whatever this user may; its process group is killed with it" },
+	};
+	const struct mor_link *link = plugin->link;
+	const char *level = link && link->level ? link->level : mor_level_name(plugin->policy.level);
+
 	mor_w_key(w, "confinement");
 	mor_w_object(w);
-	mor_w_pair(w, "level", "direct");
-	mor_w_pair(w, "text", "not confined: it may do whatever this user may; its process group is killed with it");
+	mor_w_pair(w, "level", level);
+	pair_text(w, "rung", link ? link->rung : NULL);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(texts[i].level, level) == 0)
+			mor_w_pair(w, "text", texts[i].text);
+	}
+	permissions(plugin, level, w);
 	mor_w_end(w);
 }
 
@@ -161,7 +194,7 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	identity(plugin, &w);
 	health(plugin, &w);
 	configuration(plugin, &w);
-	confinement(&w);
+	confinement(plugin, &w);
 	counters(plugin, &w);
 	warnings(plugin, &w);
 	pair_text(&w, "last_error", plugin->last_error);

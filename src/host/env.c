@@ -1,6 +1,8 @@
 /*
- * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. On top of either come
- * MORTISE_DIALECT (tells an SDK what is spoken), the manifest's, and the user's; later wins.
+ * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined: fewer
+ * still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by mortise-jail, which
+ * makes the directory that they name. On top of each come MORTISE_DIALECT (tells an SDK what is spoken), the
+ * manifest's, and the user's; later wins.
  */
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +13,9 @@
 
 static const char *const clean_names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE",
 					   "TZ",   "TERM", "TMPDIR", NULL };
+static const char *const jail_names[] = { "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", NULL }; /* and LC_* */
+static const char *const jail_values[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1",
+					   "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", NULL };
 
 struct env {
 	char **list;
@@ -54,9 +59,9 @@ static void put(struct env *env, const char *entry)
 	env->list[env->count] = NULL;
 }
 
-static bool is_clean_name(const char *entry)
+static bool is_named(const char *const *names, const char *entry)
 {
-	for (const char *const *name = clean_names; *name; name++) {
+	for (const char *const *name = names; *name; name++) {
 		if (strlen(*name) == name_len(entry) && !memcmp(*name, entry, name_len(entry)))
 			return true;
 	}
@@ -70,20 +75,70 @@ void mor_env_free(char **list)
 	mor_free(list);
 }
 
+/* The directory of its script is not Python's to read: it must not look there for modules, which would be its end. */
+#define MOR_ENV_SAFE_PATH "PYTHONSAFEPATH=1"
+
+enum base { INHERIT, CLEAN, JAIL };
+
+static enum base base_of(const mortise_plugin *plugin)
+{
+	if (plugin->flags & MORTISE_INHERIT_ENV)
+		return INHERIT;
+	if (mor_policy_confined(&plugin->policy))
+		return JAIL;
+	return plugin->dialect->env == MOR_ENV_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
+}
+
+static bool passes(enum base base, const char *entry)
+{
+	if (base == JAIL)
+		return is_named(jail_names, entry) || strncmp(entry, "LC_", 3) == 0;
+	return base == INHERIT || is_named(clean_names, entry);
+}
+
+static void put_base(struct env *env, enum base base)
+{
+	for (char **entry = environ; entry && *entry; entry++) {
+		if (passes(base, *entry))
+			put(env, *entry);
+	}
+	for (const char *const *entry = jail_values; base == JAIL && *entry; entry++)
+		put(env, *entry);
+}
+
+char **mor_env_jail(bool safe_path, const char *const *more)
+{
+	struct env env = { 0 };
+
+	put_base(&env, JAIL);
+	if (safe_path)
+		put(&env, MOR_ENV_SAFE_PATH);
+	for (; more && *more; more++) {
+		size_t len = name_len(*more);
+		const char *const *entry = NULL;
+
+		/* NAME alone: ours, if we have it. */
+		for (char **ours = environ; !(*more)[len] && ours && *ours; ours++)
+			if (name_len(*ours) == len && !memcmp(*ours, *more, len))
+				entry = (const char *const *)ours;
+		if ((*more)[len] || entry)
+			put(&env, (*more)[len] ? *more : *entry);
+	}
+	if (!env.failed)
+		return env.list;
+	mor_env_free(env.list);
+	return NULL;
+}
+
 char **mor_env_build(const mortise_plugin *plugin)
 {
-	bool clean = plugin->dialect->env == MOR_ENV_CLEAN;
 	struct env env = { 0 };
 	char dialect[64] = "MORTISE_DIALECT=";
 
-	if (plugin->flags & MORTISE_CLEAN_ENV)
-		clean = true;
-	if (plugin->flags & MORTISE_INHERIT_ENV)
-		clean = false;
-	for (char **entry = environ; entry && *entry; entry++) {
-		if (!clean || is_clean_name(*entry))
-			put(&env, *entry);
-	}
+	put_base(&env, base_of(plugin));
+	if (base_of(plugin) == JAIL &&
+	    mor_policy_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
+		put(&env, MOR_ENV_SAFE_PATH);
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	put(&env, dialect);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)

@@ -40,10 +40,15 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	if (opt.flags)
 		return mor_fail(err, MORTISE_EINVAL, "host options: unknown flags");
 	host = mor_zalloc(sizeof(*host));
-	if (!host)
+	if (host)
+		host->helper = mor_strdup(opt.jail_helper);
+	if (!host || (opt.jail_helper && !host->helper)) {
+		mor_free(host);
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
 	r = mor_loop_new(loop_flags, &host->loop);
 	if (r < 0) {
+		mor_free(host->helper);
 		mor_free(host);
 		return mor_fail_errno(err, r, errno, "event loop");
 	}
@@ -88,6 +93,7 @@ mortise_host *mortise_host_free(mortise_host *host)
 	mor_call_free_spares(host);
 	mor_buf_fini(&host->compose);
 	mor_loop_free(host->loop);
+	mor_free(host->helper);
 	mor_free(host);
 	return NULL;
 }

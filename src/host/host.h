@@ -28,6 +28,7 @@
 #include "base/list.h"
 #include "dialect/dialect.h"
 #include "host/link.h"
+#include "host/policy.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
 #include "proc/proc.h"
@@ -49,6 +50,7 @@ struct mortise_host {
 	struct mor_buf compose;      /* the message being written; reused */
 	mor_link_make_fn *make_link;
 	uint32_t random;             /* jitter of the backoff */
+	char *helper;                /* where mortise-jail is; NULL: where it was installed */
 };
 
 /* For tests: a virtual clock and another kind of link. */
@@ -214,6 +216,7 @@ struct mortise_plugin {
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
+	struct mor_policy policy;    /* what it may do: asked for; what is in force the link's start tells */
 	uint64_t flags;
 	mortise_event_fn *on_event;
 	mortise_request_fn *on_request;
@@ -285,6 +288,8 @@ const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
 /* settings.c, env.c */
 int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err);
 char **mor_env_build(const mortise_plugin *plugin); /* NULL: out of memory */
+/* The same without a plugin; more: "NAME=VALUE" or "NAME", or NULL. safe_path: see mor_policy_hides_modules(). */
+char **mor_env_jail(bool safe_path, const char *const *more);
 void mor_env_free(char **list);
 
 /* events.c */

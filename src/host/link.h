@@ -32,6 +32,9 @@ struct mor_link_end {
 	bool by_signal;
 	char text[384];      /* "exited with status 3"; more when the cause is known                     */
 	char last_stderr[256]; /* "" when there was none                                                 */
+	int start_code;      /* it was never started: MORTISE_E..., and errno; the text says why         */
+	int os_errno;
+	char syscall[32], path[512], rule[64]; /* with violation                                         */
 };
 
 enum mor_fault { /* what a plugin may do wrong on the wire */
@@ -74,6 +77,7 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 
 struct mor_link_options {

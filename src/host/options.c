@@ -11,9 +11,10 @@
 /* No tail padding, or a new field would hide inside the old size. */
 #define NO_TAIL_PADDING(type, last) \
 	_Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type)
-NO_TAIL_PADDING(mortise_host_options, flags);
+NO_TAIL_PADDING(mortise_host_options, jail_helper);
 NO_TAIL_PADDING(mortise_plugin_options, arg);
 NO_TAIL_PADDING(mortise_call_options, arg);
+NO_TAIL_PADDING(mortise_jail_options, arg);
 _Static_assert(sizeof(mortise_error) == 512, "mortise_error is 512 bytes for ever");
 
 int mor_import_options(const void *given, void *ret, size_t known_size, mortise_error *err)

@@ -67,6 +67,8 @@ static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 		.quirk = session_quirk,
 	};
 	r = mor_plugin_read_settings(plugin, err);
+	if (r == 0)
+		r = mor_policy_load(plugin->manifest, plugin->dialect->confine == MOR_CONFINED, &plugin->policy, err);
 	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
 }
 
@@ -79,6 +81,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
 	mor_table_fini(&plugin->table);
+	mor_policy_fini(&plugin->policy);
 	mor_manifest_free(plugin->manifest);
 	mor_free(plugin);
 }
@@ -101,6 +104,8 @@ static int fill(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 		.argv = (const char *const *)plugin->manifest->argv,
 		.env = (const char *const *)plugin->env,
 		.cwd = plugin->manifest->cwd,
+		.policy = &plugin->policy,
+		.helper = plugin->host->helper,
 	};
 	plugin->link_options.command = &plugin->command;
 	plugin->health.healthy = -1;

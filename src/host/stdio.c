@@ -35,8 +35,7 @@ struct stdio_link {
 	size_t queue_done;       /* of it */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
-	int pid;
-	bool close_wanted, in_closed, out_closed, in_enlarged, out_enlarged;
+	bool started, close_wanted, in_closed, out_closed, in_enlarged, out_enlarged;
 };
 
 static struct stdio_link *self(struct mor_link *link)
@@ -104,6 +103,8 @@ static void on_readable(struct mor_watch *watch, unsigned events)
 	ssize_t n = MOR_LOOP_SCRATCH;
 
 	(void)events;
+	if (!s->started) /* a hang-up; it will be there when the start has been told */
+		return;
 	/* A read that did not fill its room has emptied the pipe: asking again would cost a system call. */
 	for (int i = 0; i < READS_PER_TURN && n >= MOR_LOOP_SCRATCH && !s->intake.dead && !s->intake.paused; i++)
 		n = read_once(s);
@@ -286,7 +287,7 @@ static void stdio_pause(struct mor_link *link, bool on)
 	s->intake.paused = on;
 	if (s->out_closed)
 		return;
-	mor_watch_change(&s->out, on ? 0 : MOR_READABLE);
+	mor_watch_change(&s->out, on || !s->started ? 0 : MOR_READABLE);
 	/* What was read but held back is handed on from the loop, not from inside this call. */
 	if (!on && s->intake.pending.len)
 		mor_loop_post(link->loop, &s->announce, s->announce.fn);
@@ -326,22 +327,28 @@ static void on_announce(struct mor_task *task)
 {
 	struct stdio_link *s = mor_container_of(task, struct stdio_link, announce);
 
-	if (s->pid) {
-		int pid = s->pid;
-
-		s->pid = 0;
-		s->link.events->on_started(s->link.arg, pid);
-	}
 	if (!s->intake.dead && !s->intake.paused && s->intake.pending.len)
 		mor_intake_resume(&s->intake, s->out_closed);
+}
+
+/* Nothing of it is heard before this, so what it has written already is read only now. */
+static void on_started(void *arg, int pid)
+{
+	struct stdio_link *s = arg;
+
+	s->started = true;
+	s->link.level = mor_proc_level(s->proc);
+	s->link.rung = mor_proc_rung(s->proc);
+	mor_watch_change(&s->out, s->intake.paused ? 0 : MOR_READABLE);
+	s->link.events->on_started(s->link.arg, pid);
 }
 
 static void on_exec_failed(void *arg, const struct mor_exec_failure *failure)
 {
 	struct stdio_link *s = arg;
-	struct mor_link_end end = { 0 };
+	struct mor_link_end end = { .start_code = failure->code, .os_errno = failure->os_errno };
 
-	snprintf(end.text, sizeof(end.text), "could not be started: %s", failure->text);
+	snprintf(end.text, sizeof(end.text), "%s", failure->text);
 	s->link.events->on_end(s->link.arg, &end);
 }
 
@@ -369,6 +376,10 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	if (s->intake.dead)
 		return;
 	end.clean = end.known && !end.by_signal && end.status == 0;
+	end.violation = how->violated;
+	memcpy(end.syscall, how->syscall, sizeof(end.syscall));
+	memcpy(end.path, how->path, sizeof(end.path));
+	memcpy(end.rule, how->rule, sizeof(end.rule));
 	if (!mor_proc_explain_exit(s->proc, how, end.text, sizeof(end.text)))
 		snprintf(end.text, sizeof(end.text), "%s", how->text);
 	mor_excerpt(mor_slice_of(mor_proc_last_stderr(s->proc)), end.last_stderr, sizeof(end.last_stderr));
@@ -376,6 +387,7 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 }
 
 static const struct mor_proc_events proc_events = {
+	.on_started = on_started,
 	.on_exec_failed = on_exec_failed,
 	.on_stderr = on_stderr,
 	.on_exited = on_exited,
@@ -393,12 +405,8 @@ static int stdio_start(struct mor_link *link, mortise_error *err)
 			err->os_errno = failure.os_errno;
 		return err ? err->code : r;
 	}
-	r = mor_watch_start(link->loop, &s->out, mor_proc_out(s->proc), MOR_READABLE, on_readable);
-	if (r < 0)
-		return mor_fail_errno(err, r, errno, "watching stdout");
-	s->pid = mor_proc_pid(s->proc);
-	mor_loop_post(link->loop, &s->announce, on_announce);
-	return 0;
+	r = mor_watch_start(link->loop, &s->out, mor_proc_out(s->proc), 0, on_readable);
+	return r < 0 ? mor_fail_errno(err, r, errno, "watching stdout") : 0;
 }
 
 static const struct mor_link_ops ops = {

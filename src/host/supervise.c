@@ -170,12 +170,34 @@ void mor_supervise_ready(mortise_plugin *plugin)
 
 /* ---- the end ---- */
 
+/* The two ends that are nobody's crash: it never ran, or its jail ended it. true: described. */
+static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
+{
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule };
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	if (how->start_code) {
+		mor_fail(error, how->start_code, "%s: %s", plugin->session.name, how->text);
+		error->os_errno = how->os_errno;
+		return true;
+	}
+	if (!how->violation)
+		return false;
+	if (mor_violation_text(&what, &text) < 0 || mor_buf_byte(&text, '\0') < 0)
+		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->session.name, how->syscall);
+	else
+		mor_fail(error, MORTISE_EVIOLATION, "%s", text.data);
+	return true;
+}
+
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	bool asked = plugin->state == MORTISE_DRAINING && plugin->after_drain == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
 	char last[300] = "", cut[224] = "";
 
+	if (describe_refusal(plugin, how, error))
+		return;
 	if (how->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->truncated[0])
@@ -215,8 +237,18 @@ static void drop_link(mortise_plugin *plugin)
 	mor_request_drop_all(plugin);
 }
 
+/* The record of a violation, for machines: the data of every call that it ended. Empty where there was none. */
+static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
+{
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule };
+
+	if (how->violation && mor_violation_json(&what, out) < 0)
+		mor_buf_fini(out);
+}
+
 static void on_end(void *arg, const struct mor_link_end *how)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf record = MOR_BUF_INIT;
 	mortise_plugin *plugin = arg;
 	bool draining = plugin->state == MORTISE_DRAINING;
 	enum mortise_state next;
@@ -226,8 +258,13 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	MOR_HOLD(plugin);
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
+	write_record(plugin, how, &record);
 	failure = error;
-	next = next_state(plugin, &failure);
+	/* What cannot be started, or broke its sandbox, would do so again. */
+	if (how->violation || (how->start_code && !draining))
+		next = MORTISE_FAILED;
+	else
+		next = next_state(plugin, &failure);
 	drop_link(plugin);
 	if (!draining)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
@@ -235,7 +272,8 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_health_ended(plugin, draining && next == MORTISE_STOPPED ? NULL : error.text);
 	settle_down(plugin, next, &failure);
-	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
+	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
+								   .error_data = mor_buf_view(&record) });
 }
 
 /* ---- the stop ladder ---- */

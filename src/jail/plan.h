@@ -4,15 +4,22 @@
  *
  * Layout: struct mor_plan_head, then operations, each struct mor_plan_op followed by `size` bytes of payload, padded
  * to 8. Strings are NUL-terminated. Unknown magic or version is its own error; an unknown operation is refused.
+ *
+ * mortise-jail gets the plan on descriptor MOR_PLAN_FD, the socket on MOR_GUARD_FD, the plugin's stdio on 0, 1 and 2.
  */
 #ifndef MOR_JAIL_PLAN_H
 #define MOR_JAIL_PLAN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC 0x4c49414a524f4dULL /* "MORJAIL" */
 #define MOR_PLAN_VERSION 1
+#define MOR_PLAN_MAX (64u << 20) /* bytes; far beyond what exec takes */
+
+enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
 
 struct mor_plan_head {
 	uint64_t magic;
@@ -38,7 +45,8 @@ enum mor_plan_kind {
 	MOR_OP_BIND,        /* struct mor_op_mount + two strings                                          */
 	MOR_OP_TMPFS,
 	MOR_OP_OVERLAY,
-	MOR_OP_PIVOT
+	MOR_OP_PIVOT,
+	MOR_OP_END
 };
 
 enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4 };
@@ -53,21 +61,85 @@ struct mor_op_limit {
 enum mor_path_access { MOR_MAY_READ = 1, MOR_MAY_WRITE = 2, MOR_MAY_EXECUTE = 4 };
 struct mor_op_path {
 	uint32_t access, flags;
+	char path[];
 };
+
+/* ---- writing one (library) ---- */
+
+struct mor_buf;
+struct mor_policy;
+int mor_plan_begin(struct mor_buf *plan); /* all: 0 or MORTISE_ENOMEM */
+int mor_plan_add(struct mor_buf *plan, enum mor_plan_kind kind, const void *payload, size_t size);
+int mor_plan_add_text(struct mor_buf *plan, enum mor_plan_kind kind, const char *text);
+int mor_plan_add_list(struct mor_buf *plan, enum mor_plan_kind kind, const char *const *texts);
+int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, const char *path);
+int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value);
+
+/* What to run, beside the policy (NULL: guarded). Of the rules on files only those that the policy names are written
+ * (plugin directory, workspace, read_paths); the runtime set that every program needs is confine.c's. */
+struct mor_plan_command {
+	const char *const *argv, *const *env;
+	const char *cwd;
+	int host;
+};
+int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy);
+/* A sealed memfd, close-on-exec, or -errno. */
+int mor_plan_memfd(const struct mor_buf *plan);
+
+/* ---- reading one (mortise-jail, tests) ---- */
+
+/* Points into the text it was read from, except argv and env, which are arrays of their own. */
+struct mor_plan {
+	struct mor_op_level level;
+	char **argv, **env;
+	char *cwd;     /* NULL: as we are                          */
+	char *scratch; /* NULL: none asked for; "": one to be made */
+	uint32_t grace_ms, wall_ms;
+	int32_t host;
+	size_t argc, envc;
+	const struct mor_plan_op *ops, *end;
+};
+enum mor_plan_fault { MOR_PLAN_OK, MOR_PLAN_NOT_ONE, MOR_PLAN_OTHER_VERSION, MOR_PLAN_DAMAGED, MOR_PLAN_UNKNOWN_OP,
+	MOR_PLAN_NO_MEMORY };
+/* `bytes` must be aligned to 8, private and writable. Never trusts a size. */
+enum mor_plan_fault mor_plan_read(void *bytes, size_t size, struct mor_plan *ret);
+void mor_plan_fini(struct mor_plan *plan); /* frees the two arrays */
+/* The next operation of this kind after `after` (NULL: the first); NULL: none. */
+const struct mor_plan_op *mor_plan_next(const struct mor_plan *plan, enum mor_plan_kind kind,
+					const struct mor_plan_op *after);
+static inline const void *mor_plan_payload(const struct mor_plan_op *op)
+{
+	return op + 1;
+}
 
 /* ---- records on the socket ---- */
 
 enum mor_record_kind { MOR_RECORD_STARTED = 1, MOR_RECORD_EXEC_FAILED, MOR_RECORD_EXITED, MOR_RECORD_SETUP_FAILED };
 
+/* Where it failed. MOR_AT_EXEC alone comes with EXEC_FAILED: the library then looks at the file and says why. */
+enum mor_setup_step {
+	MOR_AT_PLAN = 1, MOR_AT_VERSION, MOR_AT_GUARD, MOR_AT_FORK, MOR_AT_CWD, MOR_AT_LIMIT, MOR_AT_PRIVILEGES,
+	MOR_AT_NAMESPACE, MOR_AT_CONFINE, MOR_AT_EXEC
+};
+struct mor_setup_failure {
+	int32_t step, error;
+	char text[256];
+};
+
+/* What ends the tree: a subreaper that finds every orphan, or the kernel with the PID namespace. */
+enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
+
+/* kind, version, step, error and text stay where they are in every version. */
 struct mor_record {
-	uint32_t kind;
-	int32_t pid;          /* STARTED: as the host sees it                                             */
+	uint32_t kind, version;
 	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED: what, errno                                   */
+	char text[256];       /* failure: what and why, naming the missing kernel feature                 */
+	int32_t pid;          /* STARTED: as the host sees it                                             */
 	int32_t status;       /* EXITED: exit code, or signal number                                      */
 	uint8_t by_signal, core, known, violated;
-	uint8_t level, rung, pad[2]; /* STARTED: what is in force (enum mor_level), how the tree is killed */
+	uint8_t level, rung, wall, left; /* STARTED: what is in force (enum mor_level), how the tree is killed;
+					    EXITED: wall time was over; processes that SIGKILL did not end  */
 	struct rusage usage;
-	char text[256];       /* failure: what and why, naming the missing kernel feature                 */
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
 

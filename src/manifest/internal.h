@@ -52,14 +52,20 @@ char *mor_path_absolute(const char *path);              /* against our own direc
 char *mor_path_stem(const char *path);                  /* "dir/plugin.py" -> "plugin"     */
 bool mor_path_is_file(const char *path);
 bool mor_path_same(const char *a, const char *b);
-/* Which argument of `python3 -u x.py` is the script; 0: argv[0] is no interpreter, or none is named. */
-size_t mor_path_script(const char *const *argv);
 /* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
 int mor_path_read(const char *path, const char *shown, char **ret, size_t *ret_len, mortise_error *err);
 
 /* ---- config.c ---- */
 /* Lays `over` onto the object in *config. deep: objects in both are merged; else the later one wins. */
 int mor_config_merge(char **config, const struct mor_value *over, bool deep);
+
+/* ---- policy_map.c: what other manifests permit, as settings of [sandbox] ---- */
+/* [permissions] of plugin.toml: workspace_write, network, declared_paths. `lines` maps "permissions.KEY" to its line,
+ * or is NULL. `file` is what texts call it. MORTISE_EMANIFEST. */
+int mor_map_permissions(struct mor_load *load, const char *file, const struct mor_value *permissions,
+			const struct mor_value *lines);
+/* "capabilities" of sunscreen-plugin.json: network, filesystem. Its real plugins start programs, so spawn is granted. */
+int mor_map_capabilities(struct mor_load *load, const char *file, const struct mor_value *capabilities);
 
 /* ---- own.c, set.c, yams.c ---- */
 enum mor_own_use { MOR_OWN_ALWAYS, MOR_OWN_IF_NAMED /* its command is load->file, or it has none */ };

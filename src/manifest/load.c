@@ -1,6 +1,7 @@
 /* From what the user named to one struct. The order of the steps is the order in which settings win. */
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,6 +46,7 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	texts_free(m->argv);
 	texts_free(m->env);
 	mor_free(m->cwd);
+	mor_free(m->dir);
 	mor_free(m->file);
 	mor_doc_free(m->doc);
 	mor_free(m->config);
@@ -59,19 +61,22 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	return NULL;
 }
 
-static int warn(struct mor_load *load, const char *name)
+int mor_manifest_warn(struct mor_manifest *m, const char *format, ...)
 {
 	struct mor_warning *warning = mor_zalloc(sizeof(*warning));
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	va_list args;
 
-	mor_buf_printf(&text, "--env %s: this variable is not set here, so the plugin does not get it", name);
+	va_start(args, format);
+	mor_buf_vprintf(&text, format, args);
+	va_end(args);
 	if (warning)
 		warning->text = mor_buf_detach(&text);
 	if (!warning || !warning->text) {
 		mor_free(warning);
-		return no_memory(load);
+		return MORTISE_ENOMEM;
 	}
-	mor_list_append(&load->m->warnings, &warning->node);
+	mor_list_append(&m->warnings, &warning->node);
 	return 0;
 }
 
@@ -401,8 +406,11 @@ static int put_query_env(struct mor_load *load, const char *entry)
 		return mor_fail(load->err, MORTISE_EINVAL, "--env \"%.60s\": write it as NAME or NAME=VALUE", entry);
 	if (entry[len] == '=')
 		return put_env(load, entry, len, entry + len + 1);
-	if (!getenv(entry))
-		return warn(load, entry);
+	if (!getenv(entry)) {
+		if (mor_manifest_warn(load->m, "--env %s: this variable is not set here, so the plugin does not get it", entry) < 0)
+			return no_memory(load);
+		return 0;
+	}
 	return put_env(load, entry, len, getenv(entry));
 }
 
@@ -452,6 +460,8 @@ static int fill(struct mor_load *load)
 		r = copy_text(load, "dialect", "plain", &m->dialect);
 	if (r < 0 || !m->dialect)
 		return r < 0 ? r : no_memory(load);
+	if (load->dir && !(m->dir = mor_strdup(load->dir)))
+		return no_memory(load);
 	if ((r = fill_argv(load)) < 0 || (r = anchor_program(load)) < 0)
 		return r;
 	return fill_env(load);

@@ -48,6 +48,7 @@ struct mor_manifest {
 	char **argv;     /* what to run: argv[0] may still need an interpreter (proc resolves that)       */
 	char **env;      /* additions, NAME=VALUE                                                         */
 	char *cwd;       /* or NULL: ours                                                                 */
+	char *dir;       /* absolute: where the plugin lies; NULL: only a command line was given          */
 	char *file;      /* the foreign manifest's path, or NULL                                          */
 	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
 	char *config;    /* JSON object: [config], over it mortise_plugin_options.config, over that --set; or NULL */
@@ -64,6 +65,11 @@ struct mor_warning {
  * looked for); MORTISE_EMANIFEST; MORTISE_EINVAL (neither path nor argv; a bad --set, --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
+
+/* Adds to the warnings. 0 or MORTISE_ENOMEM. */
+int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Which argument of `python3 -u x.py` is the script; 0: argv[0] is no interpreter, or none is named. */
+size_t mor_path_script(const char *const *argv);
 
 /* The winning value, or NULL. */
 const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key);

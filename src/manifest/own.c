@@ -61,15 +61,16 @@ static char *origin(const struct own *own, const char *section, const char *key)
 	return mor_buf_detach(&text);
 }
 
-/* ---- [plugin] command and cwd: relative to the file ---- */
+/* ---- [plugin] command and cwd, [sandbox] workspace: relative to the file ---- */
 
-static int add_relative(struct own *own, const char *key, const struct mor_value *value, const char *from)
+static int add_relative(struct own *own, const char *section, const char *key, const struct mor_value *value,
+			const char *from)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(own->dir, mor_json_text(value, ""));
 
 	if (!path)
 		return mor_fail(own->load->err, MORTISE_ENOMEM, "%s: out of memory", from);
-	return mor_setting_add_text(own->load, "plugin", key, path, from);
+	return mor_setting_add_text(own->load, section, key, path, from);
 }
 
 /* The first word of an array only: what follows are arguments, whatever they look like. */
@@ -119,12 +120,22 @@ static int add_plugin_key(struct own *own, const char *key, const struct mor_val
 	bool is_text = mor_json_type(value) == MOR_JSON_STRING;
 
 	if (strcmp(key, "cwd") == 0 && is_text)
-		return add_relative(own, key, value, from);
+		return add_relative(own, "plugin", key, value, from);
 	if (strcmp(key, "command") == 0 && is_text && is_relative_program(value))
-		return add_relative(own, key, value, from);
+		return add_relative(own, "plugin", key, value, from);
 	if (strcmp(key, "command") == 0 && is_relative_program(mor_json_at(value, "/0")) && all_texts(value))
 		return add_command_list(own, value, from);
 	return mor_setting_add(own->load, "plugin", key, value, from);
+}
+
+/* "": there is none. "~/": the user's, who is not known here. */
+static int add_sandbox_key(struct own *own, const char *key, const struct mor_value *value, const char *from)
+{
+	const char *text = mor_json_text(value, "");
+
+	if (strcmp(key, "workspace") == 0 && *text && *text != '~')
+		return add_relative(own, "sandbox", key, value, from);
+	return mor_setting_add(own->load, "sandbox", key, value, from);
 }
 
 /* ---- sections ---- */
@@ -152,6 +163,8 @@ static int add_key(struct own *own, const char *section, const char *key, const 
 		return mor_fail(own->load->err, MORTISE_ENOMEM, "%s: out of memory", own->shown);
 	if (strcmp(section, "plugin") == 0)
 		return add_plugin_key(own, key, value, from);
+	if (strcmp(section, "sandbox") == 0)
+		return add_sandbox_key(own, key, value, from);
 	return mor_setting_add(own->load, section, key, value, from);
 }
 

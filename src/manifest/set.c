@@ -120,13 +120,24 @@ static int set_path(struct mor_load *load, const struct assignment *a, const str
 	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_FROM_SET);
 }
 
+/* "~/" is left to whoever knows whose it is. */
+static bool is_path(const struct assignment *a, const struct mor_value *value)
+{
+	const char *text = mor_json_text(value, "");
+
+	if (!*text)
+		return false;
+	if (strcmp(a->section, "sandbox") == 0)
+		return strcmp(a->key, "workspace") == 0 && *text != '~';
+	return strcmp(a->section, "plugin") == 0 && (strcmp(a->key, "cwd") == 0 || strcmp(a->key, "command") == 0);
+}
+
 int mor_set_apply(struct mor_load *load, const char *text)
 {
 	__attribute__((cleanup(assignment_fini))) struct assignment a = { 0 };
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	enum mor_key_type type = MOR_KEY_ANY;
 	const struct mor_value *value;
-	bool is_path;
 	int r = split(text, &a, load->err);
 
 	if (r < 0)
@@ -140,8 +151,11 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	value = mor_doc_root(doc);
 	if (strcmp(a.section, "config") == 0)
 		return set_config(load, a.key, value);
-	is_path = strcmp(a.section, "plugin") == 0 && (strcmp(a.key, "cwd") == 0 || strcmp(a.key, "command") == 0);
-	if (is_path && mor_json_string(value).len > 0)
+	if (is_path(&a, value))
 		return set_path(load, &a, value);
+	/* --set sandbox.read=/data: one path is a list too. */
+	if (type == MOR_KEY_TEXTS && strcmp(a.section, "sandbox") == 0 && mor_json_type(value) == MOR_JSON_STRING)
+		return mor_setting_add_list(load, a.section, a.key, (const char *const[]){ mor_json_text(value, ""), NULL },
+					    MOR_FROM_SET);
 	return mor_setting_add(load, a.section, a.key, value, MOR_FROM_SET);
 }

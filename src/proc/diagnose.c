@@ -184,6 +184,18 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 	return diagnose_content(seen, os_errno, failure);
 }
 
+int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure)
+{
+	char seen[PATH_MAX];
+	struct stat st;
+
+	if (!mor_seen_from(command, path, seen))
+		return refuse(failure, ENAMETOOLONG, path, "name is too long");
+	if (stat(seen, &st) < 0 || !S_ISREG(st.st_mode) || faccessat(AT_FDCWD, seen, X_OK, AT_EACCESS) < 0)
+		return mor_exec_diagnose(command, path, EACCES, failure);
+	return 0;
+}
+
 /* ---- how it ended ---- */
 
 void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size)

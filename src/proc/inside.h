@@ -3,7 +3,10 @@
 #define MOR_PROC_INSIDE_H
 
 #include <limits.h>
+#include <spawn.h>
+#include <sys/types.h>
 
+#include "jail/plan.h"
 #include "proc/proc.h"
 
 /* ---- failures (diagnose.c) ---- */
@@ -11,9 +14,6 @@
 /* Fills *failure (NULL is fine) with "path: text" and returns code. */
 int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code, const char *path,
 		  const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* exec said os_errno: finds out why by looking at the file. `path` is seen from the command's cwd. */
-int mor_exec_diagnose(const struct mor_command *command, const char *path, int os_errno,
-		      struct mor_exec_failure *failure);
 void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size);
 /* What the dynamic loader's complaint means. false: the line is no such complaint. */
 bool mor_loader_complaint(const char *line, char *out, size_t out_size);
@@ -51,5 +51,48 @@ void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err);
 void mor_stderr_stop(struct mor_stderr *err);
 void mor_stderr_fini(struct mor_stderr *err);
 const char *mor_stderr_last(const struct mor_stderr *err);
+
+/* ---- a process and its back end ---- */
+
+struct mor_proc_ops {
+	/* `theirs`: the plugin's ends of the pipes; the caller closes them. */
+	int (*start)(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
+		     struct mor_exec_failure *failure);
+	void (*order)(struct mor_proc *proc, enum mor_order order);
+	void (*end)(struct mor_proc *proc); /* it runs: kills it and reaps our child */
+};
+extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
+
+struct mor_proc {
+	const struct mor_proc_ops *ops;
+	struct mor_loop *loop;
+	struct mor_proc_events events;
+	void *arg;
+	struct mor_child child;  /* the plugin, or its guardian                            */
+	struct mor_stderr err;
+	struct mor_task started; /* direct: queued until STARTED has been told             */
+	struct mor_grave grave;
+	int pid, in, out;        /* the plugin's; 0 until it is known                      */
+	bool freed, told;
+	/* guarded */
+	struct mor_watch records;
+	struct mor_record last;  /* what ended it; kind 0: it runs                         */
+	char *program;           /* as we see it, until STARTED                            */
+	int socket;
+	uint8_t level, rung;     /* enum mor_level, enum mor_tree_rung                     */
+};
+
+/* No-op when told already. Nothing may come before STARTED. */
+void mor_proc_tell_started(struct mor_proc *proc);
+int mor_proc_hear_stderr(struct mor_proc *proc); /* 0 or a status with errno */
+/* Fills the text unless it is there, tells the rest of stderr, then the end. */
+void mor_proc_tell_exited(struct mor_proc *proc, struct mor_proc_exit *ended);
+int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path);
+void mor_proc_kill_unwatched(pid_t pid, bool group);
+/* An embedder that closed its stdio gets pipes on 0, 1 and 2; dup2() in the child would then overwrite one end with
+ * another. Moves *fd to `least` or above. 0 or -errno. */
+int mor_fd_lift(int *fd, int least);
+/* A group of its own, an empty mask, default dispositions. 0 or an errno. */
+int mor_spawn_attributes(posix_spawnattr_t *attr);
 
 #endif

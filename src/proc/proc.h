@@ -1,6 +1,7 @@
 /*
- * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: direct (here) and
- * guarded (with the jail). The owner gets events; it decides about ladders, restarts and framing.
+ * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: guarded (mortise-jail stands
+ * between, and the whole tree dies with the plugin) and direct (posix_spawn; the group dies). The owner gets events; it
+ * decides about ladders, restarts and framing.
  *
  * Events of one process, in order: STARTED or EXEC_FAILED; then any STDERR and EXITED or LOST. After
  * EXEC_FAILED, EXITED or LOST no further event comes, and the owner frees the process. Descriptors 0, 1, 2
@@ -23,12 +24,16 @@
 #include "loop/loop.h"
 
 struct mor_proc;
+struct mor_policy;
 
 /* What to run. Everything is borrowed until mor_proc_start() returns. */
 struct mor_command {
 	const char *const *argv; /* argv[0] with a slash: that file (relative to cwd); without: PATH      */
 	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
 	const char *cwd;         /* NULL: ours                                                            */
+	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
+	const char *helper;      /* where mortise-jail is; NULL: where it was built or installed          */
+	bool direct;             /* the direct back end; the policy is not looked at                      */
 };
 
 enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_EXEC };
@@ -36,13 +41,16 @@ enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_
 struct mor_exec_failure {
 	enum mor_proc_step step;
 	int os_errno;
-	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM             */
+	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL */
 	char text[320];  /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
 };
 
 struct mor_proc_exit {
 	struct mor_child_exit how;
 	char text[96];   /* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
+	bool lost;       /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
+	bool violated;   /* killed by its jail for this:                                                  */
+	char syscall[32], path[512], rule[64];
 };
 
 /* Any of them may be NULL. The owner may free the process in any of them. */
@@ -63,15 +71,19 @@ struct mor_proc_events {
  * names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. A file with a CRLF shebang, a missing
  * interpreter, a wrong architecture, a missing loader, a script without shebang are told apart in the failure's
  * text. A failure that is known at once is returned (and described in *ret_failure, which may be NULL); none
- * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never comes. */
+ * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never comes;
+ * with the guarded one it brings what only exec or the jail could tell, in the same words. */
 int mor_proc_start(struct mor_loop *loop, const struct mor_command *command, const struct mor_proc_events *events,
 		   void *arg, struct mor_proc **ret, struct mor_exec_failure *ret_failure);
-/* Kills the group with SIGKILL and reaps the child if it still runs, closes everything. No event comes from
+/* If it still runs, kills it (direct: its group; guarded: its whole tree, and waits for that), closes everything. No event comes from
  * inside, nor later. */
 struct mor_proc *mor_proc_free(struct mor_proc *proc);
 
 /* A watch on either end must be stopped before it is closed, here or by mor_proc_free(). */
-int mor_proc_pid(const struct mor_proc *proc);
+int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, where the back end does not know it */
+/* What is in force since STARTED: "direct", "guarded", "t0", "t1"; how the tree is killed: "group", "subreaper", "pidns". */
+const char *mor_proc_level(const struct mor_proc *proc);
+const char *mor_proc_rung(const struct mor_proc *proc);
 int mor_proc_in(const struct mor_proc *proc);  /* the end we write; -1 once closed */
 int mor_proc_out(const struct mor_proc *proc); /* the end we read */
 void mor_proc_close_in(struct mor_proc *proc);
@@ -95,5 +107,13 @@ bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_ex
  * as seen from the command's cwd. One block, freed with mor_proc_argv_free(). */
 int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
 void mor_proc_argv_free(char **argv);
+/* What can be told without trying: no such file, a directory, not executable. 0 or a status. */
+int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure);
+/* exec said os_errno: finds out why by looking at the file. `path` is seen from the command's cwd. */
+int mor_exec_diagnose(const struct mor_command *command, const char *path, int os_errno,
+		      struct mor_exec_failure *failure);
+/* Where mortise-jail is: as asked, else where it was built or installed. Never NULL; whether it is there is seen when it
+ * is run. */
+const char *mor_helper_path(const char *asked);
 
 #endif

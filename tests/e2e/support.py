@@ -23,7 +23,7 @@ YAMS_ERRORS = PLUGINS / "yams_errors.py"
 KG_PAGES = PLUGINS / "kg_pages.py"
 
 KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
-         "unsupported system internal").split()
+         "unsupported system internal sandbox_violation jail").split()
 
 
 class Done:

@@ -68,7 +68,7 @@ class Json(Case):
         self.assertEqual(told["config_applied"], {"project_dir": "/tmp/x-12345", "max_functions": 100})
         self.assertEqual((told["health"]["healthy"], told["health"]["status"]), (True, "ok"))
         self.assertEqual(told["health"]["result"]["memory_mb"], 12)
-        self.assertEqual(told["confinement"]["level"], "direct")
+        self.assertEqual((told["confinement"]["level"], told["confinement"]["rung"]), ("guarded", "subreaper"))
 
 
 class Failures(Case):

@@ -6,20 +6,30 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "leak.h"
 #include "proc/proc.h"
 
+/* Which back end is tried: the guarded one, unless MORTISE_TEST_BACKEND=direct. */
+static inline bool run_direct(void)
+{
+	const char *wanted = getenv("MORTISE_TEST_BACKEND");
+
+	return wanted && strcmp(wanted, "direct") == 0;
+}
+
 struct run {
 	struct mor_loop *loop;
 	struct mor_proc *proc;
-	char journal[64]; /* s started, e stderr line, x exited */
+	char journal[64]; /* s started, f not started, e stderr line, x exited */
 	int lines;
 	size_t longest;
 	char last[MOR_STDERR_LINE + 1];
 	struct mor_proc_exit exit;
+	struct mor_exec_failure failure;
 	char free_at; /* the event, as in the journal, in which the process is freed */
 };
 
@@ -37,6 +47,14 @@ static inline void run_on_started(void *arg, int pid)
 {
 	assert_true(pid > 1);
 	run_note(arg, 's');
+}
+
+static inline void run_on_exec_failed(void *arg, const struct mor_exec_failure *failure)
+{
+	struct run *run = arg;
+
+	run->failure = *failure;
+	run_note(run, 'f');
 }
 
 static inline void run_on_stderr(void *arg, struct mor_slice line)
@@ -62,13 +80,17 @@ static inline void run_on_exited(void *arg, const struct mor_proc_exit *how)
 
 static const struct mor_proc_events run_events = {
 	.on_started = run_on_started,
+	.on_exec_failed = run_on_exec_failed,
 	.on_stderr = run_on_stderr,
 	.on_exited = run_on_exited,
 };
 
 static inline int run_try(struct run *run, const struct mor_command *command, struct mor_exec_failure *failure)
 {
-	return mor_proc_start(run->loop, command, &run_events, run, &run->proc, failure);
+	struct mor_command here = *command;
+
+	here.direct = run_direct();
+	return mor_proc_start(run->loop, &here, &run_events, run, &run->proc, failure);
 }
 
 static inline void run_start(struct run *run, const struct mor_command *command)
@@ -92,8 +114,11 @@ static inline bool run_heard(const struct run *run, char what)
 
 static inline void run_until(struct run *run, char what)
 {
-	while (!run_heard(run, what))
+	while (!run_heard(run, what)) {
 		assert_true(mor_loop_wait(run->loop, 60000) >= 0);
+		if (what != 'f' && run_heard(run, 'f'))
+			fail_msg("not started: %s", run->failure.text);
+	}
 }
 
 /* stdout until EOF, waiting for it. Returns the length. */

@@ -1,0 +1,207 @@
+/*
+ * start ROUNDS PLUGIN: what a start costs, from the call to the plugin's first byte, in one run on one core: a bare
+ * posix_spawn with two pipes, our back ends and levels, and bwrap where it is installed; and what a guardian holds of
+ * memory that is its own. Medians in microseconds and their ratio to the first, tab-separated.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "jail/policy.h"
+#include "proc/proc.h"
+
+enum { MAX_ROUNDS = 100000 };
+
+static void die(const char *what)
+{
+	fprintf(stderr, "start: %s\n", what);
+	exit(1);
+}
+
+static bool wait_first_byte(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	char byte;
+
+	return poll(&pfd, 1, 10000) == 1 && read(fd, &byte, 1) == 1;
+}
+
+static void first_byte(int fd)
+{
+	if (!wait_first_byte(fd))
+		die("the plugin says nothing");
+}
+
+/* posix_spawn and two pipes, nothing else: the plugin by itself, or what another jail makes of it. */
+static int64_t bare(const char *const *argv)
+{
+	posix_spawn_file_actions_t actions;
+	int in[2], out[2];
+	int64_t from = mor_clock_ns(), took;
+	pid_t pid;
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		die("pipes");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+	if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ) != 0)
+		die("posix_spawn");
+	close(in[0]);
+	close(out[1]);
+	first_byte(out[0]);
+	took = mor_clock_ns() - from;
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[1]);
+	close(out[0]);
+	waitpid(pid, NULL, 0);
+	return took;
+}
+
+/* Private memory of the guardian, the plugin's parent, in KiB. */
+static long guardian_kib(int pid)
+{
+	char path[64], line[256];
+	long parent = 0, sum = 0, kib;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "PPid: %ld", &parent);
+	if (file)
+		fclose(file);
+	snprintf(path, sizeof(path), "/proc/%ld/smaps_rollup", parent);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		/* Not the pages of its file, which all guardians share. */
+		if (sscanf(line, "Anonymous: %ld", &kib) == 1)
+			sum += kib;
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+struct heard {
+	bool ended, failed;
+};
+
+static void on_exec_failed(void *arg, const struct mor_exec_failure *failure)
+{
+	(void)failure;
+	((struct heard *)arg)->failed = true;
+}
+
+static void on_exited(void *arg, const struct mor_proc_exit *how)
+{
+	(void)how;
+	((struct heard *)arg)->ended = true;
+}
+
+/* -1: refused here (a level that the kernel does not have). */
+static int64_t ours(struct mor_loop *loop, const struct mor_command *command, long *ret_kib)
+{
+	const struct mor_proc_events events = { .on_exec_failed = on_exec_failed, .on_exited = on_exited };
+	struct mor_exec_failure failure = { 0 };
+	struct heard heard = { 0 };
+	struct mor_proc *proc;
+	int64_t from = mor_clock_ns(), took;
+
+	if (mor_proc_start(loop, command, &events, &heard, &proc, &failure) < 0)
+		die(failure.text);
+	took = wait_first_byte(mor_proc_out(proc)) ? mor_clock_ns() - from : -1;
+	while (!mor_proc_pid(proc) && !heard.failed)
+		mor_loop_wait(loop, 1000);
+	if (ret_kib && !heard.failed) {
+		usleep(20000); /* it has gone to sleep by then */
+		*ret_kib = guardian_kib(mor_proc_pid(proc));
+	}
+	mor_proc_close_in(proc);
+	while (!heard.ended && !heard.failed)
+		mor_loop_wait(loop, 10000);
+	mor_proc_free(proc);
+	return took;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median_us(int64_t *took, int rounds)
+{
+	qsort(took, (size_t)rounds, sizeof(*took), by_size);
+	return (double)took[rounds / 2] / 1000;
+}
+
+/* ---- who takes part ---- */
+
+static const struct mor_policy pidns = { .pidns = true }, t0 = { .level = MOR_LEVEL_T0 }, t1 = { .level = MOR_LEVEL_T1 };
+static const struct subject {
+	const char *name;
+	const struct mor_policy *policy;
+	bool ours, direct;
+} subjects[] = {
+	{ "bare", NULL, false, false }, { "direct", NULL, true, true },  { "guarded", NULL, true, false },
+	{ "guarded+pidns", &pidns, true, false }, { "t0", &t0, true, false }, { "t1", &t1, true, false },
+	{ "bwrap", NULL, false, false },
+};
+enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]), GUARDED = 2 };
+static int64_t took[SUBJECTS][MAX_ROUNDS];
+
+static bool have_bwrap(void)
+{
+	return access("/usr/bin/bwrap", X_OK) == 0;
+}
+
+static int64_t once(const struct subject *who, struct mor_loop *loop, const char *plugin, long *ret_kib)
+{
+	const char *alone[] = { plugin, NULL };
+	const char *wrapped[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", plugin, NULL };
+	struct mor_command command = { .argv = alone, .policy = who->policy, .direct = who->direct };
+
+	if (who->ours)
+		return ours(loop, &command, ret_kib);
+	if (strcmp(who->name, "bwrap") != 0)
+		return bare(alone);
+	return have_bwrap() ? bare(wrapped) : -1;
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc == 3 ? (int)strtol(argv[1], NULL, 10) : 0;
+	struct mor_loop *loop;
+	double base, median;
+	cpu_set_t one;
+	long kib = 0;
+
+	if (rounds < 1 || rounds > MAX_ROUNDS || mor_loop_new(0, &loop) < 0)
+		die("usage: start ROUNDS PLUGIN");
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (int i = 0; i < rounds; i++) {
+		for (int who = 0; who < SUBJECTS; who++)
+			took[who][i] = once(&subjects[who], loop, argv[2], who == GUARDED && i == rounds / 2 ? &kib : NULL);
+	}
+	base = median_us(took[0], rounds);
+	for (int who = 0; who < SUBJECTS; who++) {
+		median = median_us(took[who], rounds);
+		if (median > 0)
+			printf("%s\t%.1f\t%.2f\n", subjects[who].name, median, median / base);
+	}
+	printf("guardian\t%ld KiB\n", kib);
+	mor_loop_free(loop);
+	return 0;
+}

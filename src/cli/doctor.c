@@ -1,0 +1,221 @@
+/* mortise doctor: what this machine supports, which promise rests on what, what to change. */
+#include <libsmartcols/libsmartcols.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "wire/json.h"
+
+struct doctor_args {
+	struct mor_common_args common;
+};
+
+static const struct mor_option_group groups[] = {
+	{ "Common options:", mor_common_options, offsetof(struct doctor_args, common) },
+	{ 0 },
+};
+
+static const char *member(const struct mor_value *object, const char *name)
+{
+	return mor_json_text(mor_json_get(object, name), "");
+}
+
+static void title(struct mor_cli *cli, const char *text)
+{
+	mor_outf(cli, "\n%s%s%s\n", mor_style(cli, MOR_STYLE_TITLE), text, mor_style_end(cli));
+}
+
+/* ---- the verdict ---- */
+
+static void levels(struct mor_cli *cli, const struct mor_value *doctor)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(doctor, "levels"));
+
+	title(cli, "Levels");
+	while (mor_json_next(&it)) {
+		bool works = mor_json_bool(mor_json_get(it.value, "available"), false);
+
+		mor_outf(cli, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
+			 mor_style(cli, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD), works ? "works" : "does not work",
+			 mor_style_end(cli), works ? "" : ": ", member(it.value, "why"));
+	}
+	if (*member(doctor, "auto"))
+		mor_outf(cli, "  Confined plugins run at %s.\n", member(doctor, "auto"));
+	else
+		mor_out_text(cli, "  Nothing can be confined here: plugins that must be are refused.\n");
+}
+
+/* ---- the table ---- */
+
+/* libsmartcols aligns; colour goes in afterwards as it knows the column. */
+static struct libscols_table *new_table(const char *const *columns, size_t count)
+{
+	struct libscols_table *table = scols_new_table();
+
+	for (size_t i = 0; table && i < count; i++)
+		scols_table_new_column(table, columns[i], 0, 0);
+	return table;
+}
+
+static void print_table(struct mor_cli *cli, struct libscols_table *table)
+{
+	char *text = NULL;
+
+	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
+	if (scols_print_table_to_string(table, &text) == 0) {
+		for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+			size_t len = strcspn(at, "\n");
+
+			while (len && at[len - 1] == ' ')
+				len--;
+			mor_outf(cli, "  %.*s\n", (int)len, at);
+		}
+	}
+	free(text);
+	scols_unref_table(table);
+}
+
+static void color_cell(struct mor_cli *cli, struct libscols_line *line, size_t column, const char *state)
+{
+	struct libscols_cell *cell = scols_line_get_cell(line, column);
+	bool ok = strcmp(state, "ok") == 0;
+
+	if (cell && cli->out_color)
+		scols_cell_set_color(cell, ok ? "green" : strcmp(state, "missing") == 0 ? "red" : "yellow");
+}
+
+static void checks(struct mor_cli *cli, const struct mor_value *list)
+{
+	static const char *const columns[] = { "CHECK", "STATE", "FOUND", "WHAT RESTS ON IT" };
+	static const char *const members[] = { "title", "state", "found", "promise" };
+	struct libscols_table *table = new_table(columns, 4);
+	struct mor_json_iter it = mor_json_iter(list);
+
+	title(cli, "This machine");
+	if (!table)
+		return;
+	scols_table_enable_colors(table, cli->out_color);
+	while (mor_json_next(&it)) {
+		struct libscols_line *line = scols_table_new_line(table, NULL);
+
+		for (size_t i = 0; line && i < 4; i++)
+			scols_line_set_data(line, i, member(it.value, members[i]));
+		if (line)
+			color_cell(cli, line, 1, member(it.value, "state"));
+	}
+	print_table(cli, table);
+}
+
+static void landlock(struct mor_cli *cli, const struct mor_value *list)
+{
+	static const char *const columns[] = { "LANDLOCK ABI", "SINCE", "HERE", "ADDS", "WHO ELSE HOLDS IT" };
+	struct libscols_table *table = new_table(columns, 5);
+	struct mor_json_iter it = mor_json_iter(list);
+
+	title(cli, "What Landlock adds");
+	while (table && mor_json_next(&it)) {
+		struct libscols_line *line = scols_table_new_line(table, NULL);
+		bool present = mor_json_bool(mor_json_get(it.value, "present"), false);
+		char abi[24];
+
+		if (!line)
+			break;
+		snprintf(abi, sizeof(abi), "%lld", (long long)mor_json_int(mor_json_get(it.value, "abi"), 0));
+		scols_line_set_data(line, 0, abi);
+		scols_line_set_data(line, 1, member(it.value, "since"));
+		scols_line_set_data(line, 2, present ? "yes" : "no");
+		scols_line_set_data(line, 3, member(it.value, "adds"));
+		scols_line_set_data(line, 4, member(it.value, "otherwise"));
+	}
+	if (table)
+		print_table(cli, table);
+}
+
+/* ---- what to do ---- */
+
+static void remedies(struct mor_cli *cli, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+	bool first = true;
+
+	while (mor_json_next(&it)) {
+		if (strcmp(member(it.value, "state"), "ok") == 0)
+			continue;
+		if (first)
+			title(cli, "What could be better");
+		first = false;
+		mor_outf(cli, "  %s%s%s: %s\n    without it: %s\n", mor_style(cli, MOR_STYLE_WARN), member(it.value, "title"),
+			 mor_style_end(cli), member(it.value, "found"), member(it.value, "without"));
+		if (*member(it.value, "change"))
+			mor_outf(cli, "    to change:  %s\n", member(it.value, "change"));
+	}
+}
+
+static void single(struct mor_cli *cli, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+
+	title(cli, "Held by one layer only");
+	while (mor_json_next(&it))
+		mor_outf(cli, "  %s\n", mor_json_text(it.value, ""));
+}
+
+static void page(struct mor_cli *cli, const struct mor_value *doctor)
+{
+	const struct mor_value *list = mor_json_get(doctor, "checks");
+
+	mor_outf(cli, "mortise %s on Linux %s\n", member(doctor, "version"), member(doctor, "kernel"));
+	levels(cli, doctor);
+	checks(cli, list);
+	remedies(cli, list);
+	landlock(cli, mor_json_get(doctor, "landlock"));
+	single(cli, mor_json_get(doctor, "one_layer_only"));
+}
+
+static int run(struct mor_cli *cli)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error err = { 0 };
+	char *json = NULL;
+	int r;
+
+	if (cli->words.count || cli->words.tail) {
+		mor_fail(&err, MORTISE_EINVAL, "doctor takes no words");
+		return mor_fail_usage(cli, &err);
+	}
+	r = mortise_doctor(&json);
+	if (r == 0)
+		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, &err);
+	else
+		mor_fail(&err, r, "doctor: %s", mortise_status_text(r));
+	if (r == 0 && cli->json)
+		mor_out_json(cli, mor_slice_of(json));
+	mortise_free(json);
+	if (r < 0)
+		return mor_fail_error(cli, &err);
+	if (!cli->json)
+		page(cli, mor_doc_root(doc));
+	/* Scripts ask with the exit status whether plugins can be confined here. */
+	return *member(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);
+}
+
+const struct mor_command mor_command_doctor = {
+	.name = "doctor",
+	.group = "This machine:",
+	.summary = "what this machine supports, and what to change",
+	.usage = "doctor [--json]",
+	.words = "",
+	.description = "Tries what the sandbox is built on, and each of its levels on a program that does nothing. For each part:\n"
+		       "what was found, which promise rests on it, what is lost without it, what to change.\n"
+		       "Exit status 0: plugins can be confined here; 125: they cannot.",
+	.examples = "mortise doctor\nmortise doctor --json",
+	.options = groups,
+	.args_size = sizeof(struct doctor_args),
+	.common = offsetof(struct doctor_args, common),
+	.run = run,
+};

@@ -1,0 +1,233 @@
+/* mortise jail: any program, confined as a plugin would be, with our stdin, stdout and stderr. */
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "jail/policy.h"
+
+struct jail_args {
+	const char *workspace, *plugin_dir, *scratch, *level;
+	bool write, network, spawn, pidns;
+	struct mor_opt_list read, limit, env;
+	uint32_t landlock_abi;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct jail_args, name)
+static const struct mor_option jail_options[] = {
+	{ "workspace", 'w', "DIR", "directory that it may read", MOR_OPT_TEXT, FIELD(workspace), NULL },
+	{ "write", 0, NULL,
+	  "it may write there too, except .git/hooks and .git/config",
+	  MOR_OPT_FLAG, FIELD(write), NULL },
+	{ "network", 0, NULL, "it may use the network", MOR_OPT_FLAG, FIELD(network), NULL },
+	{ "spawn", 0, NULL, "it may start programs, confined as it is", MOR_OPT_FLAG, FIELD(spawn), NULL },
+	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read), NULL },
+	{ "plugin-dir", 0, "DIR", "directory that it came from: it may read it", MOR_OPT_TEXT, FIELD(plugin_dir), NULL },
+	{ "scratch", 0, "DIR",
+	  "directory that is its HOME and TMPDIR; default: one that is removed in the end",
+	  MOR_OPT_TEXT, FIELD(scratch), NULL },
+	{ "limit", 'l', "NAME=VALUE",
+	  "memory, cpu, files, file_size, wall or processes; may be repeated",
+	  MOR_OPT_LIST, FIELD(limit), NULL },
+	{ "level", 0, "LEVEL", "auto (default), t0 or t1", MOR_OPT_TEXT, FIELD(level), "auto|t0|t1" },
+	{ "pidns", 0, NULL, "a PID namespace at t0 too", MOR_OPT_FLAG, FIELD(pidns), NULL },
+	{ "env", 'e', "NAME[=VALUE]",
+	  "environment variable for it; NAME alone passes ours on",
+	  MOR_OPT_LIST, FIELD(env), NULL },
+	{ "landlock-abi", 0, "N",
+	  "for tests: use no more of Landlock than ABI N",
+	  MOR_OPT_UINT, FIELD(landlock_abi), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", jail_options, 0 },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* ---- the policy as the library takes it ---- */
+
+struct pairs {
+	struct mor_opt_list list; /* all are ours */
+	mortise_error *err;
+};
+
+static void pairs_fini(struct pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->list.count; i++)
+		mor_free((char *)(uintptr_t)pairs->list.item[i]);
+	mor_free(pairs->list.item);
+}
+
+static int add(struct pairs *pairs, const char *key, const char *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	char *pair;
+
+	mor_buf_printf(&text, "%s=%s", key, value);
+	pair = mor_buf_detach(&text);
+	if (pair && mor_opt_list_add(&pairs->list, pair) == 0)
+		return 0;
+	mor_free(pair);
+	return mor_fail(pairs->err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* What is typed is relative to where it is typed. A place that is not there cannot have been meant. */
+static int add_path(struct pairs *pairs, const char *option, const char *key, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (!path)
+		return 0;
+	if (!realpath(path, real))
+		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--%s %s", option, path);
+	return add(pairs, key, real);
+}
+
+static int add_flag(struct pairs *pairs, const char *key, bool on)
+{
+	return on ? add(pairs, key, "true") : 0;
+}
+
+static int add_limit(struct pairs *pairs, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	const struct mor_policy_key *key = mor_policy_keys;
+	struct mor_slice name = { word, equals ? (size_t)(equals - word) : strlen(word) };
+
+	while (key->name && !((key->flags & MOR_POLICY_LIMIT) && mor_slice_is(name, key->name)))
+		key++;
+	if (!equals || !key->name)
+		return mor_fail(pairs->err, MORTISE_EINVAL,
+				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall or processes", word);
+	return add(pairs, key->name, equals + 1);
+}
+
+static int make_policy(const struct jail_args *args, struct pairs *pairs)
+{
+	int r;
+
+	if (args->write && !args->workspace)
+		return mor_fail(pairs->err, MORTISE_EINVAL, "--write needs --workspace DIR");
+	if ((r = add(pairs, "level", args->level ? args->level : "auto")) < 0 ||
+	    (r = add_path(pairs, "workspace", "workspace", args->workspace)) < 0 ||
+	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
+	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
+	    (r = add_flag(pairs, "workspace_write", args->write)) < 0 ||
+	    (r = add_flag(pairs, "network", args->network)) < 0 || (r = add_flag(pairs, "spawn", args->spawn)) < 0 ||
+	    (r = add_flag(pairs, "pidns", args->pidns)) < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < args->read.count; i++)
+		r = add_path(pairs, "read", "read", args->read.item[i]);
+	for (size_t i = 0; r == 0 && i < args->limit.count; i++)
+		r = add_limit(pairs, args->limit.item[i]);
+	return r;
+}
+
+/* ---- the run ---- */
+
+/* The first signal asks, the second does not. */
+static enum mortise_jail_order on_wakeup(void *arg)
+{
+	(void)arg;
+	switch (mor_signals_count()) {
+	case 0:
+		return MORTISE_JAIL_GO_ON;
+	case 1:
+		return MORTISE_JAIL_TERM;
+	default:
+		return MORTISE_JAIL_KILL;
+	}
+}
+
+/* stdout is the program's: ours goes to stderr, the line for people first, then the record for machines. */
+static int report_violation(struct mor_cli *cli, const char *name, const mortise_jail_result *result,
+			    const mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_violation what = { name, result->syscall, result->path, result->rule };
+
+	mor_report_line(cli, &(struct mor_report){ .error = err });
+	if (cli->json && mor_violation_json(&what, &json) == 0)
+		mor_note_slice(cli, mor_buf_view(&json));
+	return result->exit_code;
+}
+
+static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result, int r,
+		  const mortise_error *err)
+{
+	if (r == MORTISE_EVIOLATION)
+		return report_violation(cli, opt->name, result, err);
+	if (r == MORTISE_EINVAL)
+		return mor_fail_usage(cli, err);
+	if (r < 0)
+		return mor_fail_error(cli, err);
+	if (result->timed_out)
+		mor_note(cli, "timeout: %s: its wall time was over", opt->name);
+	else if (cli->verbose)
+		mor_note(cli, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
+	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int jail_run(struct mor_cli *cli)
+{
+	const struct jail_args *args = cli->args;
+	mortise_error err = { 0 };
+	__attribute__((cleanup(pairs_fini))) struct pairs pairs = { .err = &err };
+	mortise_jail_options opt = { .size = sizeof(opt), .argv = cli->words.tail, .env = args->env.item,
+				     .landlock_abi_cap = args->landlock_abi, .on_wakeup = on_wakeup };
+	mortise_jail_result result = { .size = sizeof(result) };
+	int r;
+
+	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
+		mor_fail(&err, MORTISE_EINVAL, "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
+		return mor_fail_usage(cli, &err);
+	}
+	opt.name = base_name(cli->words.tail[0]);
+	r = make_policy(args, &pairs);
+	if (r == 0)
+		r = mortise_host_new(NULL, &opt.host, &err); /* for its wake-up: signals end the wait through it */
+	if (r == 0) {
+		opt.policy = pairs.list.item;
+		mor_signals_host(opt.host);
+		r = mortise_jail_run(&opt, &result, &err);
+		mor_signals_host(NULL);
+		mortise_host_free(opt.host);
+	}
+	return report(cli, &opt, &result, r, &err);
+}
+
+const struct mor_command mor_command_jail = {
+	.name = "jail",
+	.group = "This machine:",
+	.summary = "run any program confined, as a plugin would be",
+	.usage = "jail [OPTION…] -- PROGRAM [ARG…]",
+	.words = "file",
+	.description = "PROGRAM may read the system's libraries, what the options name, and nothing else. It has no network and\n"
+		       "starts no programs unless they say so. The first thing that it tries beyond that kills it: exit status 9,\n"
+		       "and one line on stderr (with --json also a record there) tells what it was.\n"
+		       "Else its own exit status is ours; 125: the jail could not be set up, and nothing was run.",
+	.examples = "mortise jail --workspace . -- python3 report.py\n"
+		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
+		    "mortise jail --network --read ~/.config/tool -- ./tool",
+	.options = groups,
+	.args_size = sizeof(struct jail_args),
+	.common = FIELD(common),
+	.run = jail_run,
+};

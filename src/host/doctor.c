@@ -1,0 +1,271 @@
+/* mortise_doctor(): facts, judged by the table, and each level really tried on a program that does nothing. */
+#include "host/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "proc/proc.h"
+#include "wire/json.h"
+
+#define VERSION_MS 5000
+
+/* ---- programs ---- */
+
+static int spawn_version(const char *program, int out, pid_t *ret)
+{
+	char *argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)"--version", NULL };
+	posix_spawn_file_actions_t actions;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return r;
+	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, out, 1);
+	if (!r)
+		r = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	if (!r)
+		r = posix_spawn(ret, program, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+/* To the end or to the time limit. false: it passed. */
+static bool read_answer(int fd, char *out, size_t size)
+{
+	int64_t until = mor_clock_ms() + VERSION_MS;
+	size_t len = 0;
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+		int64_t left = until - mor_clock_ms();
+		ssize_t n;
+
+		out[len] = '\0';
+		if (left <= 0 || len + 1 == size)
+			return left > 0;
+		if (poll(&poll_fd, 1, (int)left) <= 0)
+			continue;
+		n = read(fd, out + len, size - 1 - len);
+		if (n == 0)
+			return true;
+		if (n > 0)
+			len += (size_t)n;
+		else if (errno != EINTR)
+			return false;
+	}
+}
+
+bool mor_doctor_version(const char *program, char *out, size_t size)
+{
+	int fds[2];
+	pid_t pid = -1;
+	bool answered;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return false;
+	if (spawn_version(program, fds[1], &pid) != 0)
+		pid = -1;
+	mor_fd_close(&fds[1]);
+	answered = pid > 0 && read_answer(fds[0], out, size);
+	mor_fd_close(&fds[0]);
+	if (pid > 0) {
+		if (!answered)
+			kill(pid, SIGKILL); /* not reaped yet, so the number is still its own */
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (answered)
+		out[strcspn(out, "\n")] = '\0';
+	return answered && *out;
+}
+
+/* "/usr/bin/python3 (Python 3.11.2)". */
+static void find_program(const char *name, char out[80])
+{
+	const char *const argv[] = { name, NULL };
+	struct mor_command command = { .argv = argv };
+	char **resolved = NULL, version[40], text[40];
+
+	out[0] = '\0';
+	if (mor_proc_resolve(&command, &resolved, NULL) < 0)
+		return;
+	if (mor_doctor_version(resolved[0], version, sizeof(version)))
+		snprintf(out, 80, "%.36s (%s)", resolved[0], mor_printable(mor_slice_of(version), text, sizeof(text)));
+	mor_proc_argv_free(resolved);
+}
+
+/* ---- levels ---- */
+
+/* Not deduced from the facts: done. */
+static bool try_level(const char *level, mortise_error *err)
+{
+	static const char *const argv[] = { "/bin/true", NULL };
+	char pair[32];
+	const char *const policy[] = { pair, NULL };
+	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = policy };
+	mortise_jail_result result = { .size = sizeof(result) };
+
+	snprintf(pair, sizeof(pair), "level=%s", level);
+	if (mortise_jail_run(&opt, &result, err) < 0)
+		return false;
+	if (result.exit_code != 0)
+		mor_fail(err, MORTISE_EJAIL, "/bin/true ended with %d in it", result.exit_code);
+	return result.exit_code == 0;
+}
+
+/* ---- facts ---- */
+
+static void find_kernel(struct mor_facts *f)
+{
+	struct utsname name;
+
+	if (uname(&name) < 0)
+		return;
+	snprintf(f->kernel, sizeof(f->kernel), "%.79s", name.release);
+	if (sscanf(name.release, "%d.%d", &f->kernel_major, &f->kernel_minor) != 2)
+		f->kernel_major = f->kernel_minor = 0;
+}
+
+void mor_facts_find(struct mor_facts *f)
+{
+	struct rlimit files = { 0 };
+
+	*f = (struct mor_facts){ .helper = mor_helper_path(NULL) };
+	find_kernel(f);
+	f->landlock = mor_probe_landlock(&f->landlock_errno);
+	mor_probe_seccomp(&f->seccomp);
+	mor_probe_namespaces(&f->ns);
+	mor_probe_cgroup(&f->cgroup);
+	f->pipe_max = mor_probe_sysctl("/proc/sys/fs/pipe-max-size");
+	f->pipe_pages_soft = mor_probe_sysctl("/proc/sys/fs/pipe-user-pages-soft");
+	f->userns_clone = mor_probe_sysctl("/proc/sys/kernel/unprivileged_userns_clone");
+	f->userns_max = mor_probe_sysctl("/proc/sys/user/max_user_namespaces");
+	f->userns_apparmor = mor_probe_sysctl("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	getrlimit(RLIMIT_NOFILE, &files);
+	f->files_soft = files.rlim_cur;
+	f->files_hard = files.rlim_max;
+	find_program("/usr/bin/python3", f->python);
+	find_program("node", f->node);
+	try_level("guarded", &f->helper_error);
+}
+
+/* ---- the object ---- */
+
+static const char *write_levels(struct mor_writer *w, const struct mor_facts *facts)
+{
+	static const char *const levels[] = { "guarded", "t0", "t1" };
+	const char *best = NULL;
+
+	mor_w_key(w, "levels");
+	mor_w_array(w);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		mortise_error err = facts->helper_error;
+		bool works = i == 0 ? err.code == 0 : try_level(levels[i], &err);
+
+		mor_w_object(w);
+		mor_w_pair(w, "level", levels[i]);
+		mor_w_pair_bool(w, "available", works);
+		mor_w_pair(w, "why", works ? NULL : err.text);
+		mor_w_end(w);
+		if (works && i > 0)
+			best = levels[i];
+	}
+	mor_w_end(w);
+	return best;
+}
+
+static void write_check(struct mor_writer *w, const struct mor_check *check, const struct mor_facts *facts)
+{
+	static const char *const states[] = { "ok", "limited", "missing" };
+	const char *remedy = check->remedy;
+	char found[160] = "";
+	enum mor_finding finding = check->judge(facts, found, &remedy);
+
+	mor_w_object(w);
+	mor_w_pair(w, "name", check->name);
+	mor_w_pair(w, "title", check->title);
+	mor_w_pair(w, "state", states[finding]);
+	mor_w_pair(w, "found", found);
+	mor_w_pair(w, "promise", check->promise);
+	mor_w_pair(w, "without", check->without);
+	mor_w_pair(w, "change", finding == MOR_FOUND_OK ? NULL : remedy);
+	mor_w_end(w);
+}
+
+static void write_landlock(struct mor_writer *w, int abi)
+{
+	mor_w_key(w, "landlock");
+	mor_w_array(w);
+	for (const struct mor_landlock_abi *row = mor_landlock_abis; row->abi; row++) {
+		mor_w_object(w);
+		mor_w_pair_int(w, "abi", row->abi);
+		mor_w_pair(w, "since", row->kernel);
+		mor_w_pair_bool(w, "present", row->abi <= abi);
+		mor_w_pair(w, "adds", row->adds);
+		mor_w_pair(w, "otherwise", row->otherwise);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+/* Every rule is meant to be held by two; these are not. */
+static void write_single(struct mor_writer *w, const struct mor_facts *f, bool t1)
+{
+	char text[240];
+
+	mor_w_key(w, "one_layer_only");
+	mor_w_array(w);
+	for (const struct mor_landlock_abi *row = mor_landlock_abis; row->abi; row++) {
+		if (row->abi <= f->landlock || row->abi > 6)
+			continue;
+		snprintf(text, sizeof(text), "%s: %s", row->adds, row->otherwise);
+		mor_w_string(w, text);
+	}
+	mor_w_string(w, "modes and dates of files in the workspace: the broker");
+	if (!t1)
+		mor_w_string(w, "protected paths in a writable workspace: the broker");
+	mor_w_end(w);
+}
+
+int mortise_doctor(char **ret_json)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &out };
+	struct mor_facts facts;
+	const char *best;
+
+	if (!ret_json)
+		return MORTISE_EINVAL;
+	mor_facts_find(&facts);
+	mor_w_object(&w);
+	mor_w_pair(&w, "version", MORTISE_VERSION);
+	mor_w_pair(&w, "kernel", facts.kernel);
+	best = write_levels(&w, &facts);
+	mor_w_pair(&w, "auto", best);
+	mor_w_key(&w, "checks");
+	mor_w_array(&w);
+	for (const struct mor_check *check = mor_checks; check->name; check++)
+		write_check(&w, check, &facts);
+	mor_w_end(&w);
+	write_landlock(&w, facts.landlock);
+	write_single(&w, &facts, best && strcmp(best, "t1") == 0);
+	mor_w_end(&w);
+	*ret_json = mor_buf_detach(&out);
+	mor_buf_fini(&out);
+	return *ret_json ? 0 : MORTISE_ENOMEM;
+}

@@ -1,0 +1,42 @@
+/* Between the files behind mortise_doctor(). */
+#ifndef MOR_HOST_DOCTOR_H
+#define MOR_HOST_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mortise/mortise.h>
+
+#include "jail/probe.h"
+
+/* What was found, before anybody judges it. */
+struct mor_facts {
+	char kernel[80];
+	int kernel_major, kernel_minor;
+	int landlock, landlock_errno;
+	struct mor_probe_seccomp seccomp;
+	struct mor_probe_namespaces ns;
+	struct mor_probe_cgroup cgroup;
+	int64_t pipe_max, pipe_pages_soft;
+	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
+	uint64_t files_soft, files_hard;
+	char python[80], node[80]; /* "/usr/bin/python3 3.11.2", or "" */
+	const char *helper;
+	mortise_error helper_error; /* code 0: it is there, of our version, and runs a program */
+};
+void mor_facts_find(struct mor_facts *ret);
+
+enum mor_finding { MOR_FOUND_OK, MOR_FOUND_LIMITED, MOR_FOUND_MISSING };
+
+/* One line of the table: what it is, what rests on it, what is lost without it, what to do. `judge` writes what was
+ * found, and may replace the remedy by one that fits. */
+struct mor_check {
+	const char *name, *title, *promise, *without, *remedy;
+	enum mor_finding (*judge)(const struct mor_facts *facts, char found[160], const char **remedy);
+};
+extern const struct mor_check mor_checks[]; /* ends with a NULL name */
+
+/* "Python 3.11.2" of `program --version`, cut to its first line. false: it did not answer in time. */
+bool mor_doctor_version(const char *program, char *out, size_t size);
+
+#endif

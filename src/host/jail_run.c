@@ -1,0 +1,378 @@
+/*
+ * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a plugin; only
+ * that we wait here, on the guardian's socket, and own no pipe.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "host/host.h"
+#include "jail/plan.h"
+#include "proc/proc.h"
+
+/* One run under way. */
+struct run {
+	const mortise_jail_options *opt;
+	mortise_jail_result *ret; /* as this library knows it */
+	mortise_error *err;
+	struct mor_policy policy;
+	char **argv, **env; /* ours */
+	const char *name;
+	pid_t pid;          /* of mortise-jail */
+	int socket, plan;
+	bool ordered;       /* TERM was sent: the next one is KILL at the latest */
+};
+
+static void run_fini(struct run *run)
+{
+	mor_fd_close(&run->socket);
+	mor_fd_close(&run->plan);
+	mor_policy_fini(&run->policy);
+	mor_proc_argv_free(run->argv);
+	mor_env_free(run->env);
+}
+
+/* ---- what is asked for ---- */
+
+static int read_policy(struct run *run)
+{
+	const char *const *pair = run->opt->policy;
+	mortise_error why = { 0 };
+	int r = 0;
+
+	for (; r == 0 && pair && *pair; pair++) {
+		const char *equals = strchr(*pair, '=');
+		char key[40];
+
+		if (!equals || equals - *pair >= (ptrdiff_t)sizeof(key))
+			return mor_fail(run->err, MORTISE_EINVAL, "policy \"%.60s\": write it as key=value", *pair);
+		memcpy(key, *pair, (size_t)(equals - *pair));
+		key[equals - *pair] = '\0';
+		r = mor_policy_set(&run->policy, key, equals + 1, &why);
+	}
+	if (r == 0)
+		r = mor_policy_finish(&run->policy, true, &why);
+	if (r < 0)
+		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
+	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* An interpreter without its script can do nothing, and the script is what was asked for. */
+static int grant_script(struct run *run)
+{
+	size_t at = mor_path_script(run->opt->argv);
+	char real[PATH_MAX];
+
+	if (!at || !realpath(run->opt->argv[at], real))
+		return 0;
+	return mor_policy_set(&run->policy, "read", real, run->err);
+}
+
+static int resolve(struct run *run)
+{
+	struct mor_command command = { .argv = run->opt->argv };
+	struct mor_exec_failure failure = { 0 };
+	int r = mor_proc_resolve(&command, &run->argv, &failure);
+
+	if (r == 0)
+		r = mor_exec_foresee(&command, run->argv[0], &failure);
+	return r < 0 ? mor_fail(run->err, r, "%s", failure.text) : grant_script(run);
+}
+
+/* Where we are, if that is inside the workspace: relative arguments then mean what they meant. */
+static const char *directory(const struct run *run, char here[PATH_MAX])
+{
+	const char *workspace = run->policy.workspace;
+	size_t len = workspace ? strlen(workspace) : 0;
+
+	if (!workspace || !getcwd(here, PATH_MAX))
+		return NULL;
+	if (strncmp(here, workspace, len) == 0 && (here[len] == '/' || here[len] == '\0' || len == 1))
+		return here;
+	return workspace;
+}
+
+static int make_env(struct run *run)
+{
+	char here[PATH_MAX];
+
+	run->env = mor_env_jail(mor_policy_hides_modules(&run->policy, run->opt->argv, directory(run, here)), run->opt->env);
+	return run->env ? 0 : mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
+}
+
+static int make_plan(struct run *run)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf plan = MOR_BUF_INIT;
+	char here[PATH_MAX];
+	struct mor_plan_command command = {
+		.argv = (const char *const *)run->argv,
+		.env = (const char *const *)run->env,
+		.cwd = directory(run, here),
+		.host = (int)getpid(),
+	};
+	int r = mor_plan_make(&plan, &command, &run->policy);
+
+	if (r < 0)
+		return mor_fail(run->err, r, "out of memory");
+	run->plan = mor_plan_memfd(&plan);
+	return run->plan < 0 ? mor_fail_errno(run->err, MORTISE_ESYSTEM, -run->plan, "the plan for mortise-jail") : 0;
+}
+
+/* ---- starting the guardian ---- */
+
+/* dup2 onto itself would leave close-on-exec set, and one onto the other's number would lose it: so both are first moved
+ * out of the way of 3 and 4. */
+static int move_up(int *fd)
+{
+	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
+
+	if (moved < 0)
+		return -errno;
+	mor_fd_close(fd);
+	*fd = moved;
+	return 0;
+}
+
+static int spawn_helper(struct run *run, const char *helper, int theirs)
+{
+	char *argv[] = { (char *)(uintptr_t)"mortise-jail", NULL }, *env[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return r;
+	r = posix_spawnattr_init(&attr);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return r;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	/* Its own group: ^C on our terminal is for us to hear, and to pass on as an order. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, theirs, MOR_GUARD_FD);
+	if (!r)
+		r = posix_spawn_file_actions_addclosefrom_np(&actions, MOR_GUARD_FD + 1);
+	if (!r)
+		r = posix_spawn(&run->pid, helper, &actions, &attr, argv, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+static int start(struct run *run)
+{
+	const char *helper = mor_helper_path(run->opt->helper);
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return mor_fail_errno(run->err, MORTISE_ESYSTEM, errno, "a socket to mortise-jail");
+	run->socket = pair[0];
+	r = -move_up(&run->plan);
+	if (!r)
+		r = -move_up(&pair[1]);
+	if (!r)
+		r = spawn_helper(run, helper, pair[1]);
+	mor_fd_close(&pair[1]);
+	mor_fd_close(&run->plan);
+	return r ? mor_fail_errno(run->err, MORTISE_EJAIL, r, "%s, the helper that sets up the jail", helper) : 0;
+}
+
+/* ---- waiting for its end ---- */
+
+static void order(struct run *run, enum mor_order_kind kind)
+{
+	struct mor_guard_order message = { .kind = kind };
+
+	/* Failure: it is ending already, and its record is on the way. */
+	if (send(run->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE)
+		run->ordered = false;
+}
+
+static void woken(struct run *run)
+{
+	enum mortise_jail_order what;
+
+	mor_loop_dispatch(run->opt->host->loop); /* takes the wake-up off the descriptor */
+	what = run->opt->on_wakeup ? run->opt->on_wakeup(run->opt->arg) : MORTISE_JAIL_GO_ON;
+	if (what == MORTISE_JAIL_KILL)
+		order(run, MOR_GUARD_KILL);
+	else if (what == MORTISE_JAIL_TERM)
+		order(run, MOR_GUARD_TERM);
+}
+
+/* The next record. 1, 0 at the end, or -errno. */
+static int receive(struct run *run, struct mor_record *record)
+{
+	struct pollfd fds[2] = { { .fd = run->socket, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
+	ssize_t n;
+
+	if (run->opt->host)
+		fds[1].fd = mor_loop_fd(run->opt->host->loop);
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			woken(run);
+		if (!fds[0].revents)
+			continue;
+		memset(record, 0, sizeof(*record)); /* it may come cut short */
+		n = recv(run->socket, record, sizeof(*record), MSG_DONTWAIT);
+		if (n >= 0)
+			return n > 0;
+		if (errno != EAGAIN && errno != EINTR)
+			return errno == ECONNRESET ? 0 : -errno;
+	}
+}
+
+static void keep(char *to, size_t size, const char *from, size_t from_size)
+{
+	size_t len = strnlen(from, from_size);
+
+	if (len >= size)
+		len = size - 1;
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+static int violated(struct run *run, const struct mor_record *record)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	mortise_jail_result *ret = run->ret;
+	struct mor_violation what = { run->name, ret->syscall, ret->path, ret->rule };
+
+	keep(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
+	keep(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
+	keep(ret->rule, sizeof(ret->rule), record->rule, sizeof(record->rule));
+	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
+	if (mor_violation_text(&what, &text) < 0)
+		return mor_fail(run->err, MORTISE_EVIOLATION, "%s broke its permissions", run->name);
+	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
+}
+
+static int ended(struct run *run, const struct mor_record *record)
+{
+	mortise_jail_result *ret = run->ret;
+
+	ret->timed_out = record->wall != 0;
+	if (record->violated)
+		return violated(run, record);
+	if (!record->known)
+		return mor_fail(run->err, MORTISE_ESYSTEM, "%s ended, but how is not known", run->name);
+	ret->signal = record->by_signal ? record->status : 0;
+	ret->exit_code = record->by_signal ? 128 + record->status : record->status;
+	return 0;
+}
+
+/* What only exec could tell; in the words that a plugin's start would have. */
+static int exec_failed(struct run *run, const struct mor_record *record)
+{
+	const struct mor_command command = { .argv = (const char *const *)run->argv };
+	struct mor_exec_failure failure = { 0 };
+	int r = mor_exec_diagnose(&command, run->argv[0], record->error, &failure);
+
+	return mor_fail(run->err, r, "%s", failure.text);
+}
+
+static int take(struct run *run, const struct mor_record *record, bool *ret_done)
+{
+	int text = (int)strnlen(record->text, sizeof(record->text));
+
+	*ret_done = record->kind != MOR_RECORD_STARTED;
+	switch (record->kind) {
+	case MOR_RECORD_STARTED:
+		keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		return 0;
+	case MOR_RECORD_EXITED:
+		return ended(run, record);
+	case MOR_RECORD_EXEC_FAILED:
+		return exec_failed(run, record);
+	case MOR_RECORD_SETUP_FAILED:
+		return mor_fail(run->err, MORTISE_EJAIL, "%.*s", text, record->text);
+	default:
+		return mor_fail(run->err, MORTISE_EJAIL, "mortise-jail sent a record that this library does not know");
+	}
+}
+
+/* Once the socket is at its end the guardian is ending too: it holds the only other end. */
+static int wait_for_end(struct run *run)
+{
+	struct mor_record record;
+	bool done = false;
+	int r, got;
+
+	do {
+		got = receive(run, &record);
+		if (got < 0)
+			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
+		else if (got == 0)
+			r = mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without saying how %s did", run->name);
+		else
+			r = take(run, &record, &done);
+	} while (got > 0 && !done && r == 0);
+	mor_fd_close(&run->socket); /* it kills what is left when we are gone */
+	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err)
+{
+	__attribute__((cleanup(run_fini))) struct run run = {
+		.opt = opt, .ret = ret, .err = err, .socket = -1, .plan = -1, .policy = MOR_POLICY_INIT
+	};
+	int r;
+
+	run.name = opt->name ? opt->name : base_name(opt->argv[0]);
+	if ((r = read_policy(&run)) < 0 || (r = resolve(&run)) < 0 || (r = make_env(&run)) < 0 || (r = make_plan(&run)) < 0 || (r = start(&run)) < 0)
+		return r;
+	return wait_for_end(&run);
+}
+
+int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result *ret, mortise_error *err)
+{
+	mortise_jail_result result = { .exit_code = mortise_status_exit_code(MORTISE_EJAIL) };
+	mortise_jail_options opt;
+	int r = mor_import_options(given, &opt, sizeof(opt), err);
+
+	if (r < 0)
+		return r;
+	if (!ret || ret->size < sizeof(ret->size))
+		return mor_fail(err, MORTISE_EINVAL, "result: set its size to sizeof(mortise_jail_result)");
+	if (opt.flags)
+		return mor_fail(err, MORTISE_EINVAL, "jail options: unknown flags");
+	if (!opt.argv || !opt.argv[0] || !*opt.argv[0])
+		return mor_fail(err, MORTISE_EINVAL, "no program is named");
+	if (opt.host && (r = mor_host_check_outside(opt.host, err)) < 0)
+		return r;
+	r = run_it(&opt, &result, err);
+	/* A caller that was built with an older header has room for less. */
+	result.size = ret->size;
+	memcpy(ret, &result, ret->size < sizeof(result) ? ret->size : sizeof(result));
+	return r;
+}

@@ -1,0 +1,178 @@
+/* The settings that won, key by key in the order of the table, into the policy. */
+#include "host/policy.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* "mortise.toml:7: sandbox.read is ...". What the command line said is the user's slip, not a file's. */
+static int blame(const struct mor_setting *s, int code, const mortise_error *why, mortise_error *err)
+{
+	if (code == MORTISE_EMANIFEST && strcmp(s->origin, "--set") == 0)
+		code = MORTISE_EINVAL;
+	return mor_fail(err, code, "%s: sandbox.%s", s->origin, why->text);
+}
+
+static int apply_list(struct mor_policy *policy, const struct mor_setting *s, mortise_error *why)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = mor_doc_parse(mor_slice_of(s->json), 0, 0, &doc, why);
+	struct mor_json_iter it;
+
+	if (r < 0)
+		return r;
+	r = mor_policy_set(policy, s->key, NULL, why);
+	it = mor_json_iter(mor_doc_root(doc));
+	while (r == 0 && mor_json_next(&it))
+		r = mor_policy_set(policy, s->key, mor_json_text(it.value, ""), why);
+	return r;
+}
+
+/* "dir/mortise.toml:7": it came with the plugin, as its manifest did. */
+static bool came_along(const struct mor_setting *s)
+{
+	static const char name[] = "mortise.toml:";
+	const char *slash = strrchr(s->origin, '/');
+
+	return strncmp(slash ? slash + 1 : s->origin, name, sizeof(name) - 1) == 0;
+}
+
+/* Where the specification demands a sandbox, people approve what the manifest asks for. A second file beside it must not
+ * ask for more behind their backs. Limits only take away. */
+static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key, const struct mor_setting *s,
+			mortise_error *err)
+{
+	if (!m->file || (key->flags & MOR_POLICY_LIMIT) || !came_along(s))
+		return 0;
+	return mor_fail(err, MORTISE_EMANIFEST,
+			"%s: sandbox.%s: this plugin's permissions are those of its manifest; to change them, use --set or "
+			"mortise/plugins/%s.toml in your own configuration", s->origin, key->name, m->name);
+}
+
+static int apply(struct mor_policy *policy, const struct mor_policy_key *key, const struct mor_setting *s,
+		 mortise_error *err)
+{
+	mortise_error why = { 0 };
+	int r;
+
+	if (key->type == MOR_POLICY_PATHS || key->type == MOR_POLICY_NAMES)
+		r = apply_list(policy, s, &why);
+	else
+		r = mor_policy_set(policy, key->name, s->text ? s->text : s->json, &why);
+	return r < 0 ? blame(s, r, &why, err) : 0;
+}
+
+/* ---- what the settings do not say ---- */
+
+/* Its specification denies spawning to all, so no setting may grant it. */
+static bool is_plugin_toml(const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	return slash && strcmp(slash + 1, "plugin.toml") == 0;
+}
+
+static int keep_path(char **field, const char *path)
+{
+	char real[PATH_MAX];
+	char *copy = mor_strdup(realpath(path, real) ? real : path);
+
+	if (!copy)
+		return MORTISE_ENOMEM;
+	mor_free(*field);
+	*field = copy;
+	return 0;
+}
+
+/* `-- python3 ./x.py`: python is what is executed, but without x.py it cannot do a thing. */
+static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
+{
+	size_t at = mor_path_script((const char *const *)m->argv);
+	char real[PATH_MAX];
+	bool given = policy->rules_given;
+	int r;
+
+	if (m->dir || !at || !realpath(m->argv[at], real))
+		return 0;
+	r = mor_policy_set(policy, "read", real, NULL);
+	policy->rules_given = given; /* ours, not a wish for confinement */
+	return r;
+}
+
+static int fill_places(const struct mor_manifest *m, struct mor_policy *policy)
+{
+	int r = m->dir ? keep_path(&policy->plugin_dir, m->dir) : 0;
+
+	if (r == 0 && policy->workspace)
+		r = keep_path(&policy->workspace, policy->workspace);
+	return r < 0 ? r : grant_script(m, policy);
+}
+
+bool mor_policy_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd)
+{
+	size_t at = mor_path_script(argv);
+	char real[PATH_MAX], *slash;
+
+	if (!realpath(at ? argv[at] : cwd ? cwd : ".", real))
+		return false;
+	slash = at ? strrchr(real, '/') : NULL;
+	if (slash)
+		slash[slash == real] = '\0';
+	return !mor_policy_covers(policy, real);
+}
+
+/* ---- warnings ---- */
+
+static int warn_missing(struct mor_manifest *m, const struct mor_policy *policy)
+{
+	int r = 0;
+
+	for (char **path = policy->read_paths; r == 0 && path && *path; path++)
+		if (access(*path, F_OK) < 0)
+			r = mor_manifest_warn(m, "%s: there is no such path, so nothing can be read there", *path);
+	if (r == 0 && policy->workspace && access(policy->workspace, F_OK) < 0)
+		r = mor_manifest_warn(m, "the workspace %s does not exist", policy->workspace);
+	return r;
+}
+
+static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
+{
+	if (policy->unconfined)
+		return mor_manifest_warn(m, "unconfined: %s may do whatever this user may; nothing of its permissions is enforced",
+					 m->name);
+	if (policy->rules_given && !mor_policy_confined(policy))
+		return mor_manifest_warn(m, "sandbox.level is \"guarded\": the other rules of [sandbox] are not enforced");
+	return mor_policy_confined(policy) ? warn_missing(m, policy) : 0;
+}
+
+int mor_policy_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
+{
+	struct mor_policy policy = { .never_spawn = is_plugin_toml(m->file) };
+	int r = 0;
+
+	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
+		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);
+
+		if (!s || !(key->flags & MOR_POLICY_SETTING))
+			continue;
+		r = confined ? check_source(m, key, s, err) : 0;
+		if (r == 0)
+			r = apply(&policy, key, s, err);
+	}
+	if (r == 0 && (r = mor_policy_finish(&policy, confined, err)) == 0) {
+		r = fill_places(m, &policy);
+		if (r == 0)
+			r = warn_all(m, &policy);
+		if (r < 0)
+			mor_fail(err, r, "out of memory");
+	}
+	if (r == 0)
+		*ret = policy;
+	else
+		mor_policy_fini(&policy);
+	return r;
+}

@@ -1,0 +1,348 @@
+/* The broker's loop: one question in, one answer out. See broker.h. */
+#include "jail/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "jail/filter/filter.h"
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+enum { PROCESSES = 64 }; /* where the plan names no limit */
+
+static mor_call_handler *const handlers[MOR_N_FIRST_REFUSED] = {
+	[MOR_N_OPEN] = mor_call_open, [MOR_N_OPENAT] = mor_call_openat, [MOR_N_OPENAT2] = mor_call_openat2,
+	[MOR_N_CREAT] = mor_call_creat, [MOR_N_TRUNCATE] = mor_call_truncate, [MOR_N_MKDIR] = mor_call_mkdir,
+	[MOR_N_MKDIRAT] = mor_call_mkdirat, [MOR_N_MKNOD] = mor_call_mknod, [MOR_N_MKNODAT] = mor_call_mknodat,
+	[MOR_N_RMDIR] = mor_call_rmdir, [MOR_N_UNLINK] = mor_call_unlink, [MOR_N_UNLINKAT] = mor_call_unlinkat,
+	[MOR_N_RENAME] = mor_call_rename, [MOR_N_RENAMEAT] = mor_call_renameat,
+	[MOR_N_RENAMEAT2] = mor_call_renameat2, [MOR_N_LINK] = mor_call_link, [MOR_N_LINKAT] = mor_call_linkat,
+	[MOR_N_SYMLINK] = mor_call_symlink, [MOR_N_SYMLINKAT] = mor_call_symlinkat, [MOR_N_CHMOD] = mor_call_chmod,
+	[MOR_N_FCHMOD] = mor_call_fchmod, [MOR_N_FCHMODAT] = mor_call_fchmodat,
+	[MOR_N_FCHMODAT2] = mor_call_fchmodat2, [MOR_N_UTIME] = mor_call_utime, [MOR_N_UTIMES] = mor_call_utimes,
+	[MOR_N_FUTIMESAT] = mor_call_futimesat, [MOR_N_UTIMENSAT] = mor_call_utimensat,
+	[MOR_N_FORK] = mor_call_fork, [MOR_N_EXECVE] = mor_call_execve, [MOR_N_SIGNAL] = mor_call_signal, [MOR_N_LIMITS] = mor_call_limits,
+	[MOR_N_CONNECT] = mor_call_connect,
+};
+
+/* The rule that a refused call breaks. arg: the register worth telling, -1: none. */
+static const struct {
+	const char *rule, *noun;
+	int arg;
+} refused[MOR_N_COUNT - MOR_N_FIRST_REFUSED] = {
+	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { "it may not start processes", "", -1 },
+	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { "network is not granted", "", -1 },
+	[MOR_N_INSPECT - MOR_N_FIRST_REFUSED] = { "other processes are out of bounds", "", -1 },
+	[MOR_N_MOUNT - MOR_N_FIRST_REFUSED] = { "mounts and namespaces are out of bounds", "", -1 },
+	[MOR_N_KERNEL - MOR_N_FIRST_REFUSED] = { "the kernel's own affairs are out of bounds", "", -1 },
+	[MOR_N_KEYS - MOR_N_FIRST_REFUSED] = { "the keyring is out of bounds", "", -1 },
+	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it may not change who it is", "id", 0 },
+	[MOR_N_IPC - MOR_N_FIRST_REFUSED] = { "shared memory and queues are out of bounds", "", -1 },
+	[MOR_N_TERMINAL - MOR_N_FIRST_REFUSED] = { "it may not type into a terminal", "", -1 },
+	[MOR_N_QUEUED_SIGNAL - MOR_N_FIRST_REFUSED] = { "signals only to itself", "process", 0 },
+};
+
+/* ---- the caller's memory and /proc ---- */
+
+bool mor_call_alive(const struct mor_call *call)
+{
+	uint64_t id = call->asked->id;
+
+	return ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* Bytes read, at least one; else as mor_call_read. */
+static ssize_t read_some(struct mor_call *call, uint64_t address, void *to, size_t size)
+{
+	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
+	ssize_t got = process_vm_readv(call->tid, &here, 1, &there, 1, 0);
+
+	if (got > 0)
+		return got;
+	if (got == 0 || errno == EFAULT || errno == ESRCH) /* gone: nobody will see the answer */
+		return -EFAULT;
+	return mor_call_violation(call, "", "its memory is closed to the guardian");
+}
+
+int mor_call_read(struct mor_call *call, uint64_t address, void *to, size_t size)
+{
+	ssize_t got = read_some(call, address, to, size);
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == size ? 0 : -EFAULT;
+}
+
+/* Page by page: the next one need not exist. */
+int mor_call_text(struct mor_call *call, uint64_t address, char text[PATH_MAX])
+{
+	const size_t page = 4096;
+
+	for (size_t len = 0; len < PATH_MAX;) {
+		size_t part = page - (address + len) % page;
+		ssize_t got;
+
+		if (part > PATH_MAX - len)
+			part = PATH_MAX - len;
+		if (len == 0 && part > 256) /* most names are short */
+			part = 256;
+		got = read_some(call, address + len, text + len, part);
+		if (got < 0)
+			return (int)got;
+		if (memchr(text + len, 0, (size_t)got))
+			return 0;
+		len += (size_t)got;
+	}
+	return -ENAMETOOLONG;
+}
+
+int mor_call_path(struct mor_call *call, uint64_t address, char text[PATH_MAX])
+{
+	int status = mor_call_text(call, address, text);
+
+	return status < 0 || mor_call_alive(call) ? status : MOR_CALL_SENT;
+}
+
+int mor_call_proc(const struct mor_call *call, const char *what, int flags)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "%d/%s", (int)call->tid, what);
+	fd = openat(call->broker->proc, name, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+long mor_call_status(const struct mor_call *call, const char *key, int base)
+{
+	char text[2048], *at;
+	int fd = mor_call_proc(call, "status", O_RDONLY);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0)
+		return -1;
+	text[got] = 0;
+	at = strstr(text, key);
+	return at ? strtol(at + strlen(key), NULL, base) : -1;
+}
+
+/* ---- answers ---- */
+
+int mor_call_violation(struct mor_call *call, const char *about, const char *rule)
+{
+	if (about != call->about)
+		snprintf(call->about, sizeof(call->about), "%s", about);
+	call->rule = rule;
+	return MOR_CALL_VIOLATION;
+}
+
+int mor_call_verdict(struct mor_call *call, const char *about, struct mor_verdict verdict)
+{
+	if (verdict.kind == MOR_VERDICT_PERFORM)
+		return 0;
+	if (verdict.kind == MOR_VERDICT_QUIET)
+		return -verdict.error;
+	return mor_call_violation(call, about, verdict.rule);
+}
+
+int mor_call_inject(struct mor_call *call, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd add = {
+		.id = call->asked->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int status = ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : MOR_CALL_SENT;
+
+	close(fd);
+	return status == -ENOENT ? MOR_CALL_SENT : status; /* the caller is gone */
+}
+
+static void answer(struct mor_call *call, int result)
+{
+	struct seccomp_notif_resp resp = { .id = call->asked->id };
+
+	if (result == MOR_CALL_SENT)
+		return;
+	if (result == MOR_CALL_CONTINUE)
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
+		resp.error = result;
+	else
+		resp.val = result;
+	/* ENOENT: the caller is gone or was interrupted; nothing else can go wrong that we could mend. */
+	(void)ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+static int refuse(struct mor_call *call, unsigned kind)
+{
+	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
+
+	call->about[0] = 0;
+	if (arg >= 0)
+		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
+			 (int)mor_call_arg(call, arg));
+	return mor_call_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);
+}
+
+static void tell(const struct mor_call *call, struct mor_record *violation)
+{
+	char shown[160];
+
+	violation->violated = 1;
+	snprintf(violation->syscall, sizeof(violation->syscall), "%s", call->name);
+	snprintf(violation->path, sizeof(violation->path), "%.*s", (int)sizeof(violation->path) - 1, call->about);
+	snprintf(violation->rule, sizeof(violation->rule), "%s", call->rule);
+	mor_printable(mor_slice_of(violation->path), shown, sizeof(shown));
+	snprintf(violation->text, sizeof(violation->text), "%s%s%s: %s", call->name, shown[0] ? " " : "", shown,
+		 violation->rule);
+}
+
+static const struct mor_notified *notified(int nr)
+{
+	size_t low = 0, high = mor_notified_count;
+
+	while (low < high) {
+		size_t half = (low + high) / 2;
+
+		if (mor_notified[half].number == nr)
+			return &mor_notified[half];
+		if (mor_notified[half].number < nr)
+			low = half + 1;
+		else
+			high = half;
+	}
+	return NULL;
+}
+
+/* Without spawn there is one thread group only. */
+static pid_t group_of(struct mor_call *call)
+{
+	long tgid;
+
+	if (!call->broker->spawn || !call->broker->main)
+		return call->broker->main ? call->broker->main : call->tid;
+	tgid = mor_call_status(call, "\nTgid:", 10);
+	return tgid > 0 ? (pid_t)tgid : call->tid;
+}
+
+static int handle(struct mor_call *call)
+{
+	const struct mor_notified *what = notified(call->asked->data.nr);
+
+	if (!what) /* the filter and the table come from one source: cannot be */
+		return -ENOSYS;
+	call->name = what->name;
+	call->tgid = group_of(call);
+	if (what->notify >= MOR_N_FIRST_REFUSED)
+		return refuse(call, what->notify);
+	return handlers[what->notify](call);
+}
+
+static int answer_one(struct mor_broker *broker, struct mor_record *violation)
+{
+	static struct mor_call call; /* 4 KiB that need not be cleared each time */
+	union {
+		struct seccomp_notif asked;
+		char room[256]; /* a later kernel's structure may be longer: checked in init */
+	} in;
+	int result;
+
+	memset(&in, 0, sizeof(in));
+	if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
+		return 0; /* the caller was killed or interrupted meanwhile */
+	broker->asked++;
+	call.broker = broker;
+	call.asked = &in.asked;
+	call.tid = (pid_t)in.asked.pid;
+	call.about[0] = 0;
+	call.doubtful = false;
+	result = handle(&call);
+	if (result != MOR_CALL_VIOLATION)
+		answer(&call, result);
+	else if (!call.doubtful || mor_call_alive(&call)) {
+		tell(&call, violation);
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Looks before it receives, since that would block where nobody asks any more. Questions come in bursts, and to wait
+ * for the next one alone costs half of what the guardian's own waiting does: so it stays with a burst, but not so long
+ * that an order from the host would feel it.
+ */
+int mor_broker_step(struct mor_broker *broker, struct mor_record *violation)
+{
+	enum { BURST = 64, PAUSE_MS = 1 };
+	bool started;
+
+	for (int i = 0; i < BURST; i++) {
+		struct pollfd ready = { .fd = broker->listener, .events = POLLIN };
+
+		if (poll(&ready, 1, i ? PAUSE_MS : 0) <= 0)
+			return 0;
+		if (!(ready.revents & POLLIN)) {
+			mor_fd_close(&broker->listener); /* nobody is left who could ask */
+			return 0;
+		}
+		started = broker->main != 0;
+		if (answer_one(broker, violation))
+			return 1;
+		if (!started) /* that was the execve: the guardian waits to tell of it */
+			return 0;
+	}
+	return 0;
+}
+
+/* ---- beginning and end ---- */
+
+int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level)
+{
+	struct seccomp_notif_sizes sizes;
+
+	*broker = (struct mor_broker){
+		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .self = getpid(),
+		.spawn = level->flags & MOR_JAIL_SPAWN, .processes = level->processes ? level->processes : PROCESSES,
+	};
+	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	broker->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (broker->proc < 0 || broker->own_fds < 0 || syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return -errno;
+	return sizes.seccomp_notif > 256 || sizes.seccomp_notif_resp > sizeof(struct seccomp_notif_resp) ? -E2BIG : 0;
+}
+
+int mor_broker_adopt(struct mor_broker *broker, int listener)
+{
+	broker->listener = listener;
+	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only speed. */
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	return 0;
+}
+
+void mor_broker_fini(struct mor_broker *broker)
+{
+	mor_fd_close(&broker->listener);
+	mor_fd_close(&broker->proc);
+	mor_fd_close(&broker->own_fds);
+	mor_fd_close(&broker->root);
+}

@@ -1,0 +1,126 @@
+/*
+ * The broker: answers what the filter asks. It never lets the kernel go on with a call whose argument is a pointer (a
+ * second thread could change what is behind it): it resolves the name itself, judges the handle that came out, acts on
+ * that handle, and hands the result over. One thread, no lock, nothing that blocks on the plugin.
+ *
+ * The one exception is execve, which nobody can do for another: the first is the launcher's own, later ones (spawn)
+ * stand under the plugin's Landlock domain.
+ */
+#ifndef MOR_JAIL_BROKER_H
+#define MOR_JAIL_BROKER_H
+
+#include <linux/seccomp.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "jail/paths.h"
+#include "jail/plan.h"
+
+struct mor_broker {
+	const struct mor_paths *paths;
+	int listener;
+	int proc;     /* O_PATH: the /proc in which we see the plugin's pids                         */
+	int own_fds;  /* O_PATH: /proc/self/fd of ours, to open anew what a handle points to         */
+	int root;     /* O_PATH: the plugin's root where it is not ours, else -1                     */
+	pid_t self;   /* ours: what /proc/self must never mean                                       */
+	pid_t main;   /* the plugin, as we see it; 0 before its execve                               */
+	pid_t inside; /* the same, as it sees itself (another number in a PID namespace)             */
+	bool spawn;
+	unsigned processes; /* with spawn: how many there may be                                     */
+	unsigned budget;    /* so many may be started before we count again                          */
+	bool locked;  /* we stand under L1 ourselves: opening first and judging then cannot reach outside */
+	dev_t plain;  /* a device known to hold no /proc                                             */
+	uint64_t asked, absent; /* statistics */
+};
+
+/* paths must outlive the broker. 0 or -errno. */
+int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level);
+/* Takes the listener. */
+int mor_broker_adopt(struct mor_broker *broker, int listener);
+/* Answers what is pending; never blocks. 0; 1: a violation, in *violation, and the question stays unanswered. */
+int mor_broker_step(struct mor_broker *broker, struct mor_record *violation);
+void mor_broker_fini(struct mor_broker *broker);
+
+/* ---- between the broker's files ---- */
+
+/* What a handler returns besides a value >= 0 or a -errno. */
+enum { MOR_CALL_SENT = -5000, MOR_CALL_CONTINUE, MOR_CALL_VIOLATION };
+static inline bool mor_call_decided(int result)
+{
+	return result <= MOR_CALL_VIOLATION;
+}
+
+struct mor_call {
+	struct mor_broker *broker;
+	const struct seccomp_notif *asked;
+	const char *name; /* of the system call           */
+	pid_t tid, tgid;  /* the caller, as we see it      */
+	bool doubtful;    /* a violation must be the caller's own: what we read may be a stranger's by now */
+	const char *rule; /* MOR_CALL_VIOLATION: why ...   */
+	char about[PATH_MAX]; /* ... and on what              */
+};
+
+static inline uint64_t mor_call_arg(const struct mor_call *call, int n)
+{
+	return call->asked->data.args[n];
+}
+/* Whether the caller still waits: until then what was read from its memory may be a stranger's. */
+bool mor_call_alive(const struct mor_call *call);
+/* Copies out of the caller. 0, -EFAULT, or MOR_CALL_VIOLATION when its memory is closed to us. */
+int mor_call_read(struct mor_call *call, uint64_t address, void *to, size_t size);
+/* A name: 0, -EFAULT, -ENAMETOOLONG, MOR_CALL_VIOLATION. Enough where nothing is done but to open for reading. */
+int mor_call_text(struct mor_call *call, uint64_t address, char text[PATH_MAX]);
+/* The same, and it is surely the caller's: MOR_CALL_SENT when it no longer waits. Before any deed. */
+int mor_call_path(struct mor_call *call, uint64_t address, char text[PATH_MAX]);
+int mor_call_violation(struct mor_call *call, const char *about, const char *rule);
+/* PERFORM: 0. */
+int mor_call_verdict(struct mor_call *call, const char *about, struct mor_verdict verdict);
+/* Hands `fd` over as the result and closes ours. MOR_CALL_SENT or -errno. */
+int mor_call_inject(struct mor_call *call, int fd, bool cloexec);
+/* /proc/TID/WHAT of the caller, O_PATH. */
+int mor_call_proc(const struct mor_call *call, const char *what, int flags);
+/* A number behind a key of the caller's status file ("Tgid:", "Umask:"), -1: cannot be told. */
+long mor_call_status(const struct mor_call *call, const char *key, int base);
+
+struct mor_found {
+	int fd;                /* the thing itself, O_PATH; -1: it is not there (or was not looked for) */
+	int parent;            /* with MOR_FIND_PARENT: its directory, O_PATH                           */
+	int own_fd;            /* reached through the caller's own descriptor of this number, else -1   */
+	bool slash;            /* the name ended with one: a directory is meant                         */
+	struct stat st;        /* of fd                                                                 */
+	char name[NAME_MAX + 1];
+	char where[PATH_MAX];  /* canonical                                                             */
+};
+enum mor_find_flags { MOR_FIND_NOFOLLOW = 1, MOR_FIND_PARENT = 2 };
+/* dirfd as the caller gave it (AT_FDCWD too); resolve: of openat2, else 0. 0, -errno, MOR_CALL_VIOLATION. */
+int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags, uint64_t resolve,
+	     struct mor_found *found);
+/* The same below a handle of ours. */
+int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+		struct mor_found *found);
+/* Opens in one go what is plainly there, for reading: the descriptor, found->where and found->st filled; -ENOENT: it
+ * is not there; -1: find it the long way. */
+int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, struct mor_found *found);
+/* What the caller's descriptor is. */
+int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found);
+void mor_found_fini(struct mor_found *found);
+/* The canonical name of one of our handles; what is the caller's own becomes /proc/self. 0 or -errno. */
+int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX]);
+/* After a look-up that failed: absent is absent, but a closed door in front of something outside is a violation. */
+int mor_find_failed(struct mor_call *call, int dirfd, const char *path, bool write, int error);
+/* "/proc/self/fd/"-style name below own_fds. */
+const char *mor_fd_text(int fd, char text[16]);
+
+typedef int mor_call_handler(struct mor_call *call);
+mor_call_handler mor_call_open, mor_call_openat, mor_call_openat2, mor_call_creat, mor_call_truncate;
+mor_call_handler mor_call_mkdir, mor_call_mkdirat, mor_call_mknod, mor_call_mknodat, mor_call_rmdir, mor_call_unlink,
+	mor_call_unlinkat, mor_call_rename, mor_call_renameat, mor_call_renameat2, mor_call_link, mor_call_linkat,
+	mor_call_symlink, mor_call_symlinkat;
+mor_call_handler mor_call_chmod, mor_call_fchmod, mor_call_fchmodat, mor_call_fchmodat2, mor_call_utime,
+	mor_call_utimes, mor_call_futimesat, mor_call_utimensat;
+mor_call_handler mor_call_fork, mor_call_execve, mor_call_signal, mor_call_limits, mor_call_connect;
+
+#endif

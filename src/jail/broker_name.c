@@ -1,0 +1,274 @@
+/* Making, moving and removing names in the plugin's stead. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jail/broker.h"
+
+static int judge(struct mor_call *call, const struct mor_found *found, enum mor_write_kind kind)
+{
+	return mor_call_verdict(call, found->where, mor_paths_write(call->broker->paths, found->where, kind));
+}
+
+/* The parent and the last part of the name behind an argument. */
+static int find_name(struct mor_call *call, int dirfd, uint64_t address, struct mor_found *found)
+{
+	char path[PATH_MAX];
+	int status = mor_call_path(call, address, path);
+
+	if (status < 0)
+		return status;
+	status = mor_find(call, dirfd, path, MOR_FIND_PARENT, 0, found);
+	return status < 0 && !mor_call_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+}
+
+static bool present(const struct mor_found *found)
+{
+	struct stat st;
+
+	return fstatat(found->parent, found->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void borrow_umask(const struct mor_call *call)
+{
+	long mask = mor_call_status(call, "\nUmask:", 8);
+
+	umask(mask < 0 ? 077 : (mode_t)mask & 0777);
+}
+
+/* ---- making ---- */
+
+static int make_directory(struct mor_call *call, int dirfd, uint64_t address, mode_t mode)
+{
+	struct mor_found found;
+	int status = find_name(call, dirfd, address, &found);
+
+	if (status < 0)
+		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." are always there */
+	/* What exists is not made: programs that make sure of a whole path must not trip over its beginning. */
+	status = present(&found) ? -EEXIST : judge(call, &found, MOR_WRITE_MKDIR);
+	if (status == 0) {
+		borrow_umask(call);
+		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ? -errno : 0;
+	}
+	mor_found_fini(&found);
+	return status;
+}
+
+int mor_call_mkdir(struct mor_call *call)
+{
+	return make_directory(call, AT_FDCWD, mor_call_arg(call, 0), (mode_t)mor_call_arg(call, 1));
+}
+
+int mor_call_mkdirat(struct mor_call *call)
+{
+	return make_directory(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2));
+}
+
+static int make_node(struct mor_call *call, int dirfd, uint64_t address, mode_t mode)
+{
+	struct mor_found found;
+	mode_t type = mode & S_IFMT;
+	int fd, status = find_name(call, dirfd, address, &found);
+
+	if (status < 0)
+		return status == -EINVAL ? -EEXIST : status;
+	status = judge(call, &found, MOR_WRITE_PLACE);
+	if (status == 0 && (type == S_IFCHR || type == S_IFBLK))
+		status = mor_call_violation(call, found.where, "no device may be made");
+	else if (status == 0 && type != 0 && type != S_IFREG) /* nobody could open them: see open */
+		status = -EPERM;
+	if (status == 0) {
+		borrow_umask(call);
+		fd = openat(found.parent, found.name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode & 0777);
+		status = fd < 0 ? -errno : close(fd);
+	}
+	mor_found_fini(&found);
+	return status;
+}
+
+int mor_call_mknod(struct mor_call *call)
+{
+	return make_node(call, AT_FDCWD, mor_call_arg(call, 0), (mode_t)mor_call_arg(call, 1));
+}
+
+int mor_call_mknodat(struct mor_call *call)
+{
+	return make_node(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2));
+}
+
+/* A link may say what it likes: whoever opens it through us is judged by where it leads. */
+static int make_symlink(struct mor_call *call, uint64_t target, int dirfd, uint64_t address)
+{
+	char text[PATH_MAX];
+	struct mor_found found;
+	int status = mor_call_text(call, target, text);
+
+	if (status < 0)
+		return status;
+	status = find_name(call, dirfd, address, &found);
+	if (status < 0)
+		return status == -EINVAL ? -EEXIST : status;
+	status = judge(call, &found, MOR_WRITE_PLACE);
+	if (status == 0 && symlinkat(text, found.parent, found.name) < 0)
+		status = -errno;
+	mor_found_fini(&found);
+	return status;
+}
+
+int mor_call_symlink(struct mor_call *call)
+{
+	return make_symlink(call, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1));
+}
+
+int mor_call_symlinkat(struct mor_call *call)
+{
+	return make_symlink(call, mor_call_arg(call, 0), (int)mor_call_arg(call, 1), mor_call_arg(call, 2));
+}
+
+/* ---- removing ---- */
+
+static int remove_name(struct mor_call *call, int dirfd, uint64_t address, int flags)
+{
+	struct mor_found found;
+	int status;
+
+	if (flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	status = find_name(call, dirfd, address, &found);
+	if (status < 0)
+		return status == -EINVAL ? -EBUSY : status;
+	if (!present(&found))
+		status = -ENOENT;
+	else if (found.slash && !(flags & AT_REMOVEDIR))
+		status = -ENOTDIR;
+	else
+		status = judge(call, &found, MOR_WRITE_REMOVE);
+	if (status == 0 && unlinkat(found.parent, found.name, flags) < 0)
+		status = -errno;
+	mor_found_fini(&found);
+	return status;
+}
+
+int mor_call_rmdir(struct mor_call *call)
+{
+	return remove_name(call, AT_FDCWD, mor_call_arg(call, 0), AT_REMOVEDIR);
+}
+
+int mor_call_unlink(struct mor_call *call)
+{
+	return remove_name(call, AT_FDCWD, mor_call_arg(call, 0), 0);
+}
+
+int mor_call_unlinkat(struct mor_call *call)
+{
+	return remove_name(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2));
+}
+
+/* ---- moving and linking ---- */
+
+/* Both ends must be writable, and neither may hold a protected name below it: a moved .git has moved its hooks. */
+static int move(struct mor_call *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+{
+	int status;
+
+	if (!present(from))
+		return -ENOENT;
+	status = judge(call, from, MOR_WRITE_PLACE);
+	if (status == 0)
+		status = judge(call, to, MOR_WRITE_PLACE);
+	if (status < 0)
+		return status;
+	return renameat2(from->parent, from->name, to->parent, to->name, flags) < 0 ? -errno : 0;
+}
+
+static int rename_names(struct mor_call *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
+			unsigned flags)
+{
+	struct mor_found from, to;
+	int status;
+
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	status = find_name(call, from_dir, from_address, &from);
+	if (status < 0)
+		return status == -EINVAL ? -EBUSY : status;
+	status = find_name(call, to_dir, to_address, &to);
+	if (status == 0) {
+		status = move(call, &from, &to, flags);
+		mor_found_fini(&to);
+	}
+	mor_found_fini(&from);
+	return status;
+}
+
+int mor_call_rename(struct mor_call *call)
+{
+	return rename_names(call, AT_FDCWD, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1), 0);
+}
+
+int mor_call_renameat(struct mor_call *call)
+{
+	return rename_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
+			    mor_call_arg(call, 3), 0);
+}
+
+int mor_call_renameat2(struct mor_call *call)
+{
+	return rename_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
+			    mor_call_arg(call, 3), (unsigned)mor_call_arg(call, 4));
+}
+
+static int find_source(struct mor_call *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
+{
+	char path[PATH_MAX];
+	int status = mor_call_path(call, address, path);
+
+	if (status < 0)
+		return status;
+	if (!*path && flags & AT_EMPTY_PATH)
+		return mor_find_fd(call, dirfd, found);
+	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_FOLLOW ? 0 : MOR_FIND_NOFOLLOW, 0, found);
+	return status < 0 && !mor_call_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+}
+
+/* The source must be writable as well: under its new name it will be. */
+static int link_names(struct mor_call *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
+		      int flags)
+{
+	struct mor_found from, to;
+	char text[16];
+	int status;
+
+	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	status = find_source(call, from_dir, from_address, flags, &from);
+	if (status < 0)
+		return status;
+	status = judge(call, &from, MOR_WRITE_PLACE);
+	if (status == 0)
+		status = find_name(call, to_dir, to_address, &to);
+	if (status == 0) {
+		status = judge(call, &to, MOR_WRITE_PLACE);
+		if (status == 0 && linkat(call->broker->own_fds, mor_fd_text(from.fd, text), to.parent, to.name,
+					  AT_SYMLINK_FOLLOW) < 0)
+			status = -errno;
+		mor_found_fini(&to);
+	}
+	mor_found_fini(&from);
+	return status == -EINVAL ? -EEXIST : status;
+}
+
+int mor_call_link(struct mor_call *call)
+{
+	return link_names(call, AT_FDCWD, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1), 0);
+}
+
+int mor_call_linkat(struct mor_call *call)
+{
+	return link_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
+			  mor_call_arg(call, 3), (int)mor_call_arg(call, 4));
+}

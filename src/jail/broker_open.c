@@ -1,0 +1,288 @@
+/* Opening and truncating files in the plugin's stead. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jail/broker.h"
+
+#define DEPTH_MAX 40
+
+struct opening {
+	int dirfd;
+	uint64_t flags, resolve;
+	mode_t mode;
+	char path[PATH_MAX];
+};
+
+static bool writes(uint64_t flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static int judge(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+{
+	const struct mor_paths *paths = call->broker->paths;
+	int status = 0;
+
+	if (writes(flags))
+		status = mor_call_verdict(call, found->where,
+					  mor_paths_write(paths, found->where, S_ISDIR(found->st.st_mode)
+										       ? MOR_WRITE_INSIDE
+										       : MOR_WRITE_CONTENT));
+	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
+		status = mor_call_verdict(call, found->where, mor_paths_read(paths, found->where));
+	return status;
+}
+
+/* The caller's umask holds for what we make. */
+static void borrow_umask(const struct mor_call *call)
+{
+	long mask = mor_call_status(call, "\nUmask:", 8);
+
+	umask(mask < 0 ? 077 : (mode_t)mask & 0777);
+}
+
+/* The caller's own descriptor once more, as far as its rights go. MOR_CALL_SENT or -errno. */
+static int duplicate(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, call->tgid, 0), fd = -1, have;
+
+	if (pidfd >= 0)
+		fd = (int)syscall(SYS_pidfd_getfd, pidfd, found->own_fd, 0);
+	mor_fd_close(&pidfd);
+	if (fd < 0)
+		return -ENXIO;
+	have = fcntl(fd, F_GETFL);
+	if (have >= 0 && !(have & O_PATH) && !S_ISDIR(found->st.st_mode) &&
+	    ((have & O_ACCMODE) == O_RDWR || (uint64_t)(have & O_ACCMODE) == (flags & O_ACCMODE)) &&
+	    (!(flags & O_TRUNC) || !S_ISREG(found->st.st_mode) || ftruncate(fd, 0) == 0))
+		return mor_call_inject(call, fd, flags & O_CLOEXEC);
+	close(fd);
+	return -EACCES;
+}
+
+/* What has no name, or could block us when it is opened anew. */
+static bool only_duplicates(const struct mor_found *found)
+{
+	return found->own_fd >= 0 && (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0 ||
+				      S_ISCHR(found->st.st_mode) || S_ISFIFO(found->st.st_mode));
+}
+
+static int judge_all(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+{
+	bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && (flags & O_TMPFILE) != O_TMPFILE;
+	mode_t type = found->st.st_mode & S_IFMT;
+	int status = exclusive ? mor_call_verdict(call, found->where, mor_paths_write(call->broker->paths, found->where,
+											MOR_WRITE_CONTENT))
+			       : judge(call, found, flags);
+
+	if (status < 0)
+		return status;
+	if (exclusive)
+		return -EEXIST;
+	if (type == S_IFLNK)
+		return -ELOOP;
+	/* They could block us, and lead to somebody else. */
+	if (type == S_IFIFO || type == S_IFSOCK || type == S_IFBLK)
+		return -ENXIO;
+	return type == S_IFCHR && strncmp(found->where, "/dev/", 5) != 0 ? -ENXIO : 0;
+}
+
+static int open_found(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+{
+	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+	char text[16];
+	int fd, status;
+
+	if (only_duplicates(found))
+		return duplicate(call, found, flags);
+	status = judge_all(call, found, flags);
+	/* A file that the host has put on its standard output: it may write there, by whatever name. */
+	if (status == MOR_CALL_VIOLATION && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_CALL_SENT)
+		return MOR_CALL_SENT;
+	if (status < 0)
+		return status;
+	if (unnamed)
+		borrow_umask(call);
+	else
+		flags &= ~(uint64_t)(O_CREAT | O_EXCL);
+	flags &= ~(uint64_t)O_NOFOLLOW;
+	fd = openat(call->broker->own_fds, mor_fd_text(found->fd, text), (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
+	return fd < 0 ? -errno : mor_call_inject(call, fd, flags & O_CLOEXEC);
+}
+
+/* Makes the file below a parent that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
+static int create(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+{
+	int fd, status;
+
+	if (found->slash)
+		return -EISDIR;
+	status = mor_call_verdict(call, found->where,
+				  mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
+	if (status < 0)
+		return status;
+	borrow_umask(call);
+	fd = openat(found->parent, found->name, (int)flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
+	if (fd < 0)
+		return -errno;
+	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, (int)(flags & (O_APPEND | O_NOATIME | O_DIRECT))) < 0) {
+		status = -errno;
+		close(fd);
+		return status;
+	}
+	return mor_call_inject(call, fd, flags & O_CLOEXEC);
+}
+
+/* The name is not there: it is to be made, unless it is a link to what is not there; then that is to be made. */
+static int open_absent(struct mor_call *call, int base, bool own_base, const struct opening *want, int depth)
+{
+	struct mor_found found;
+	struct opening next;
+	ssize_t len;
+	int status = own_base ? mor_find_at(call, base, want->path, MOR_FIND_PARENT, 0, &found)
+			      : mor_find(call, want->dirfd, want->path, MOR_FIND_PARENT, 0, &found);
+
+	if (status < 0)
+		return mor_find_failed(call, want->dirfd, want->path, true, status);
+	len = readlinkat(found.parent, found.name, next.path, sizeof(next.path) - 1);
+	if (len < 0) {
+		status = create(call, &found, want->flags, want->mode);
+	} else if (want->flags & (O_NOFOLLOW | O_EXCL)) {
+		status = want->flags & O_EXCL ? -EEXIST : -ELOOP;
+	} else if (depth == DEPTH_MAX) {
+		status = -ELOOP;
+	} else {
+		next.path[len] = 0;
+		next.dirfd = AT_FDCWD;
+		next.flags = want->flags;
+		next.mode = want->mode;
+		status = open_absent(call, found.parent, true, &next, depth + 1);
+	}
+	mor_found_fini(&found);
+	return status;
+}
+
+static int open_it(struct mor_call *call, const struct opening *want)
+{
+	bool nofollow = want->flags & O_NOFOLLOW || (want->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+	struct mor_found found;
+	int status = mor_find(call, want->dirfd, want->path, nofollow ? MOR_FIND_NOFOLLOW : 0, want->resolve, &found);
+
+	if (status == -ENOENT && want->flags & O_CREAT && (want->flags & O_TMPFILE) != O_TMPFILE)
+		return want->resolve ? -ENOSYS : open_absent(call, -1, false, want, 0);
+	if (status < 0)
+		return mor_call_decided(status) ? status : mor_find_failed(call, want->dirfd, want->path,
+									     writes(want->flags), status);
+	status = open_found(call, &found, want->flags, want->mode);
+	mor_found_fini(&found);
+	return status;
+}
+
+/* The common case, which does not pay for handles that are opened anew. Plain files and directories only. */
+static int open_plain(struct mor_call *call, const struct opening *want)
+{
+	struct mor_found found;
+	int fd = mor_find_open(call, want->dirfd, want->path, want->flags, &found);
+
+	if (fd < 0)
+		return fd;
+	if ((S_ISREG(found.st.st_mode) || S_ISDIR(found.st.st_mode)) &&
+	    mor_paths_read(call->broker->paths, found.where).kind == MOR_VERDICT_PERFORM &&
+	    (want->flags & O_NONBLOCK || fcntl(fd, F_SETFL, (int)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT))) == 0))
+		return mor_call_inject(call, fd, want->flags & O_CLOEXEC);
+	close(fd);
+	return -1;
+}
+
+static int open_named(struct mor_call *call, int dirfd, uint64_t address, uint64_t flags, mode_t mode)
+{
+	struct opening want;
+	int status;
+
+	want.dirfd = dirfd;
+	want.flags = flags;
+	want.resolve = 0;
+	want.mode = mode;
+	if (writes(flags) || flags & O_CREAT) {
+		status = mor_call_path(call, address, want.path);
+		return status < 0 ? status : open_it(call, &want);
+	}
+	call->doubtful = true;
+	status = mor_call_text(call, address, want.path);
+	if (status < 0)
+		return status;
+	status = call->broker->locked ? open_plain(call, &want) : -1;
+	return status == -1 ? open_it(call, &want) : status;
+}
+
+int mor_call_open(struct mor_call *call)
+{
+	return open_named(call, AT_FDCWD, mor_call_arg(call, 0), (uint32_t)mor_call_arg(call, 1),
+			  (mode_t)mor_call_arg(call, 2));
+}
+
+int mor_call_openat(struct mor_call *call)
+{
+	return open_named(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (uint32_t)mor_call_arg(call, 2),
+			  (mode_t)mor_call_arg(call, 3));
+}
+
+int mor_call_creat(struct mor_call *call)
+{
+	return open_named(call, AT_FDCWD, mor_call_arg(call, 0), O_CREAT | O_WRONLY | O_TRUNC,
+			  (mode_t)mor_call_arg(call, 1));
+}
+
+int mor_call_openat2(struct mor_call *call)
+{
+	struct open_how how;
+	struct opening want;
+	uint64_t size = mor_call_arg(call, 3);
+	int status;
+
+	if (size < sizeof(how))
+		return -EINVAL;
+	if (size > sizeof(how))
+		return -E2BIG;
+	status = mor_call_read(call, mor_call_arg(call, 2), &how, sizeof(how));
+	if (status == 0)
+		status = mor_call_path(call, mor_call_arg(call, 1), want.path);
+	if (status < 0)
+		return status;
+	if (how.flags & O_PATH || how.flags >> 32)
+		return how.flags >> 32 ? -EINVAL : -ENOSYS;
+	want.dirfd = (int)mor_call_arg(call, 0);
+	want.flags = how.flags;
+	want.resolve = how.resolve;
+	want.mode = (mode_t)how.mode;
+	return open_it(call, &want);
+}
+
+int mor_call_truncate(struct mor_call *call)
+{
+	char path[PATH_MAX], text[16];
+	struct mor_found found;
+	int fd, status = mor_call_path(call, mor_call_arg(call, 0), path);
+
+	if (status < 0)
+		return status;
+	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
+	if (status < 0)
+		return mor_call_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, true, status);
+	status = mor_call_verdict(call, found.where,
+				  mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
+	if (status == 0 && !S_ISREG(found.st.st_mode))
+		status = S_ISDIR(found.st.st_mode) ? -EISDIR : -EINVAL;
+	if (status == 0) {
+		fd = openat(call->broker->own_fds, mor_fd_text(found.fd, text), O_WRONLY | O_CLOEXEC);
+		status = fd < 0 || ftruncate(fd, (off_t)mor_call_arg(call, 1)) < 0 ? -errno : 0;
+		mor_fd_close(&fd);
+	}
+	mor_found_fini(&found);
+	return status;
+}

@@ -1,0 +1,212 @@
+/* Programs, signals, limits and sockets: what is decided by registers, or refused with a name. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "jail/broker.h"
+
+/* ---- fork ---- */
+
+/* Everybody in the plugin's session; setsid is refused to them, so that is the whole jail. */
+static unsigned count_members(const struct mor_broker *broker)
+{
+	char batch[2048] __attribute__((aligned(8)));
+	int dir = openat(broker->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned count = 0;
+	long got;
+
+	if (dir < 0)
+		return broker->processes; /* cannot be told: no more */
+	while ((got = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0) {
+		for (long at = 0; at < got;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
+			long pid = strtol(entry->d_name, NULL, 10);
+
+			at += entry->d_reclen;
+			count += pid > 0 && getsid((pid_t)pid) == broker->main;
+		}
+	}
+	close(dir);
+	return got < 0 ? broker->processes : count;
+}
+
+/* Flags are in a register: no race. Counting is dear, so it is done once per as many as there is room for. */
+int mor_call_fork(struct mor_call *call)
+{
+	struct mor_broker *broker = call->broker;
+	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+			 CLONE_NEWNET | CLONE_PARENT; /* that one would make the child the guardian's own */
+	unsigned members;
+
+	if (!broker->spawn)
+		return mor_call_violation(call, "", "it may not start processes");
+	if (strcmp(call->name, "clone") == 0 && mor_call_arg(call, 0) & unfit)
+		return mor_call_violation(call, "", "mounts and namespaces are out of bounds");
+	if (broker->budget == 0) {
+		members = count_members(broker);
+		broker->budget = members < broker->processes ? broker->processes - members : 0;
+	}
+	if (broker->budget == 0)
+		return -EAGAIN;
+	broker->budget--;
+	return MOR_CALL_CONTINUE;
+}
+
+/* ---- execve ---- */
+
+/* The number that the plugin has in its own PID namespace: the last of the line. */
+static pid_t inner_pid(const struct mor_call *call)
+{
+	char text[2048], *at, *end;
+	int fd = mor_call_proc(call, "status", O_RDONLY);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	long pid = call->tid;
+
+	if (fd >= 0)
+		close(fd);
+	if (got <= 0)
+		return call->tid;
+	text[got] = 0;
+	at = strstr(text, "\nNSpid:");
+	for (at = at ? at + 7 : NULL; at && *at == '\t'; at = end) {
+		pid = 0;
+		for (end = at + 1; *end >= '0' && *end <= '9'; end++)
+			pid = pid * 10 + *end - '0';
+	}
+	return (pid_t)pid;
+}
+
+/* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs spawn, and
+ * then the kernel's Landlock rules hold whatever a second thread makes of the name. */
+int mor_call_execve(struct mor_call *call)
+{
+	struct mor_broker *broker = call->broker;
+	char path[PATH_MAX];
+	struct mor_found found;
+	int status;
+
+	if (!broker->main) {
+		broker->main = call->tid;
+		broker->inside = inner_pid(call);
+		return MOR_CALL_CONTINUE;
+	}
+	status = mor_call_text(call, mor_call_arg(call, 0), path);
+	if (!broker->spawn)
+		return mor_call_violation(call, status == 0 ? path : "", "it may not start processes");
+	if (status < 0)
+		return status;
+	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
+	if (status < 0)
+		return mor_call_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, false, status);
+	status = mor_call_verdict(call, found.where, mor_paths_execute(broker->paths, found.where));
+	mor_found_fini(&found);
+	return status < 0 ? status : MOR_CALL_CONTINUE;
+}
+
+/* ---- signals and limits ---- */
+
+static int foreign(struct mor_call *call, int pid)
+{
+	snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
+	return mor_call_violation(call, call->about, "signals only to itself");
+}
+
+/* setsid is refused to them, so whoever is in the plugin's session is in its jail. We send it ourselves: between the
+ * look and a CONTINUE the number could become another's. */
+static int signal_member(struct mor_call *call, pid_t pid, int sig)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
+
+	if (pidfd < 0)
+		return errno == EINVAL || errno == ENOENT ? foreign(call, pid) : -errno;
+	if (getsid(pid) != call->broker->main)
+		status = foreign(call, pid);
+	else if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
+		status = -errno;
+	close(pidfd);
+	return status;
+}
+
+/* kill and tgkill, where the filter has not seen that it is meant for the caller itself. */
+int mor_call_signal(struct mor_call *call)
+{
+	const struct mor_broker *broker = call->broker;
+	bool thread = strcmp(call->name, "tgkill") == 0, apart = broker->inside != broker->main;
+	int pid = (int)mor_call_arg(call, 0), sig = (int)mor_call_arg(call, thread ? 2 : 1);
+	pid_t self = apart && !broker->spawn ? broker->inside : call->tgid;
+
+	if (pid == -1 || pid == 1)
+		return foreign(call, pid);
+	/* Group 0 is the caller's own, and its session holds nobody else. */
+	if (pid == 0 && !thread)
+		return MOR_CALL_CONTINUE;
+	if (pid == self || (!thread && pid == -broker->inside))
+		return MOR_CALL_CONTINUE;
+	if (!broker->spawn || pid < 0)
+		return foreign(call, pid);
+	if (apart) /* every number in its PID namespace is its own */
+		return MOR_CALL_CONTINUE;
+	return signal_member(call, pid, sig);
+}
+
+int mor_call_limits(struct mor_call *call)
+{
+	const struct mor_broker *broker = call->broker;
+	int pid = (int)mor_call_arg(call, 0);
+
+	if (pid == (broker->inside != broker->main ? broker->inside : call->tgid))
+		return MOR_CALL_CONTINUE;
+	snprintf(call->about, sizeof(call->about), "process %d", pid);
+	return mor_call_violation(call, call->about, "limits of other processes are out of bounds");
+}
+
+/* ---- sockets ---- */
+
+/* Services that libcs ask in passing. They do without. */
+static bool quiet_service(const char *path)
+{
+	static const char *const services[] = {
+		"/run/nscd/", "/var/run/nscd/", "/dev/log", "/run/systemd/userdb/", "/var/run/systemd/userdb/",
+		"/run/systemd/journal/", "/var/lib/sss/pipes/",
+	};
+
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+		if (strncmp(path, services[i], strlen(services[i])) == 0)
+			return true;
+	return false;
+}
+
+int mor_call_connect(struct mor_call *call)
+{
+	struct {
+		struct sockaddr_un address;
+		char end;
+	} to = { 0 };
+	uint64_t size = mor_call_arg(call, 2);
+	int status;
+
+	if (size > sizeof(to.address))
+		size = sizeof(to.address);
+	if (size < sizeof(to.address.sun_family))
+		return -EINVAL;
+	status = mor_call_read(call, mor_call_arg(call, 1), &to.address, size);
+	if (status < 0)
+		return status;
+	if (to.address.sun_family != AF_UNIX)
+		return mor_call_violation(call, "", "network is not granted");
+	if (quiet_service(to.address.sun_path))
+		return -ENOENT;
+	if (to.address.sun_path[0] == 0)
+		to.address.sun_path[0] = '@';
+	return mor_call_violation(call, to.address.sun_path, "no sockets of other programs");
+}

@@ -1,0 +1,106 @@
+/* Which level does what: the steps of confine.h, in the order in which guardian and launcher call them. */
+#include "jail/confine.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "jail/confine_t0.h"
+#include "jail/filter/filter.h"
+#include "jail/policy.h"
+
+/* Level t1 (confine_t1.c). Where it is not built in, AUTO means t0, and t1 is refused by name. */
+#define MOR_OPTIONAL __attribute__((weak))
+int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
+unsigned mor_t1_namespaces(const struct mor_plan *plan) MOR_OPTIONAL;
+int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
+int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
+int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure) MOR_OPTIONAL;
+void mor_t1_end(void) MOR_OPTIONAL;
+
+static bool namespaced;
+
+static int prepare_t0(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	plan->level.level = MOR_LEVEL_T0;
+	if (mor_t0_prepare(plan, failure) < 0)
+		return -1;
+	return mor_t0_lock(plan, failure);
+}
+
+int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	uint32_t asked = plan->level.level;
+
+	if (asked == MOR_LEVEL_T0 || (asked == MOR_LEVEL_AUTO && !mor_t1_prepare))
+		return prepare_t0(plan, failure);
+	if (!mor_t1_prepare)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, ENOSYS, "this build of mortise-jail has no level t1");
+	/* It decides what AUTO comes to, and says so in plan->level.level. */
+	if (mor_t1_prepare(plan, failure) < 0)
+		return -1;
+	if (plan->level.level == MOR_LEVEL_T0)
+		return prepare_t0(plan, failure);
+	namespaced = true;
+	return 0;
+}
+
+unsigned mor_confine_namespaces(const struct mor_plan *plan)
+{
+	return namespaced ? mor_t1_namespaces(plan) : 0;
+}
+
+int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	return namespaced ? mor_t1_init(plan, failure) : 0;
+}
+
+int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	int status;
+
+	if (namespaced)
+		return mor_t1_guard(plan, failure);
+	/* A broker must not lend root's way past permissions. The launcher has its own copy of the handles. */
+	mor_paths_close(&mor_t0.paths, false);
+	if (mor_t0_drop_capabilities(false, failure) < 0)
+		return -1;
+	status = mor_filter_load_guardian();
+	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter") : 0;
+}
+
+int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
+{
+	return namespaced ? mor_t1_enter(plan, channel, failure) : mor_t0_enter(plan, channel, failure);
+}
+
+int mor_confine_adopt(int listener)
+{
+	return mor_broker_adopt(&mor_t0.broker, listener) < 0 ? -1 : 0;
+}
+
+int mor_confine_fd(void)
+{
+	return mor_t0.broker.listener;
+}
+
+int mor_confine_dispatch(struct mor_record *violation)
+{
+	return mor_broker_step(&mor_t0.broker, violation);
+}
+
+int mor_confine_sigsys(struct mor_record *violation)
+{
+	violation->violated = 1;
+	snprintf(violation->syscall, sizeof(violation->syscall), "foreign ABI");
+	snprintf(violation->rule, sizeof(violation->rule), "only the machine's own system calls");
+	snprintf(violation->text, sizeof(violation->text), "%s: %s", violation->syscall, violation->rule);
+	violation->path[0] = 0;
+	return 1;
+}
+
+void mor_confine_end(void)
+{
+	if (namespaced && mor_t1_end)
+		mor_t1_end();
+	mor_t0_end();
+}

@@ -1,0 +1,56 @@
+/*
+ * Confinement, as the guardian and the launcher call it (program mortise-jail only). One jail per process, so the
+ * state is the implementation's own. At level guarded none of these is called.
+ *
+ * Who runs what, in order:
+ *   guardian   mor_confine_prepare()     resolves AUTO, opens pins, makes the scratch directory; at t0 self-locks (L1)
+ *   guardian   mor_confine_namespaces()  the CLONE_NEW* flags for the child that it is about to clone
+ *              clone: without CLONE_NEWPID the child is the launcher L; with it the child is the init I, which forks L
+ *   I          mor_confine_init()        t1: mounts, pivot, hostname, loopback; then I forks L and only waits
+ *   guardian   mor_confine_guard()       after the clone: t1's own lock, capabilities dropped (a Landlocked task cannot
+ *                                        mount, hence not before)
+ *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC) by us, then
+ *   L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over `channel`; execve follows
+ *   guardian   mor_confine_adopt()       the listener has come over the channel; from now on in the poll set
+ *   guardian   mor_confine_dispatch()    whenever the listener is readable; never blocks
+ *   guardian   mor_confine_end()         the tree is dead: removes the scratch directory, closes
+ *
+ * The guardian must go on signalling its child and reading its own list of children: L1 has no signal scope towards I
+ * or L (scope only in L2), and the list is opened before mor_confine_prepare(). uid_map of a new user namespace is
+ * written by I itself (own uid to own uid), before mor_confine_init().
+ */
+#ifndef MOR_JAIL_CONFINE_H
+#define MOR_JAIL_CONFINE_H
+
+#include "jail/plan.h"
+
+/* All return 0, or -1 with *failure filled: step, errno, and a text that names the missing kernel feature. A failure
+ * ends the start with SETUP_FAILED: nothing runs less confined than asked. */
+
+/* May change plan->env and plan->argv (both arrays and strings are private to this process) and plan->cwd; leaves in
+ * plan->level.level what will be in force: MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
+int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
+unsigned mor_confine_namespaces(const struct mor_plan *plan);
+int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure);
+/* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */
+int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
+int mor_confine_adopt(int listener);
+
+int mor_confine_fd(void); /* the listener, or -1 */
+/* Answers what is pending. 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian
+ * kills the tree and calls this no more. The offending notification stays unanswered. */
+int mor_confine_dispatch(struct mor_record *violation);
+/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like dispatch. */
+int mor_confine_sigsys(struct mor_record *violation);
+void mor_confine_end(void);
+
+/* ---- from the launcher (launch.c), for its use ---- */
+
+/* Sends one descriptor in a message of one byte. 0 or -errno. */
+int mor_send_fd(int channel, int fd);
+/* *failure from a format with %s %d %u %m-free subset; returns -1. No stdio behind it. */
+int mor_setup_fail(struct mor_setup_failure *failure, int step, int error, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * Level t0. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
+ * something still could not do it; L2 lets the plugin itself do nothing with files but execute its entry, because all
+ * else is done for it.
+ */
+#include "jail/confine_t0.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "jail/entry.h"
+#include "jail/filter/filter.h"
+
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = { .listener = -1, .proc = -1, .own_fds = -1, .root = -1 } };
+
+static int failed(struct mor_setup_failure *failure, int error, const char *what)
+{
+	return mor_setup_fail(failure, MOR_AT_CONFINE, -error, "%s", what);
+}
+
+/* ---- what the kernel must have ---- */
+
+static int check_kernel(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	uint32_t notify = SECCOMP_RET_USER_NOTIF;
+
+	mor_t0.abi = mor_landlock_abi(plan->level.landlock_abi_cap);
+	if (mor_t0.abi < MOR_LANDLOCK_FLOOR)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, ENOSYS,
+				      "the kernel has no Landlock ABI %d (Linux 5.19 with CONFIG_SECURITY_LANDLOCK, and "
+				      "landlock in lsm=)", MOR_LANDLOCK_FLOOR);
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, errno,
+				      "the kernel has no seccomp user notification (CONFIG_SECCOMP_FILTER)");
+	return 0;
+}
+
+/* ---- scratch ---- */
+
+/* NAME=value in the plan's environment, in place of what is there; `force` false: only if it is not. */
+static int set_env(struct mor_plan *plan, const char *name, const char *value, bool force)
+{
+	size_t len = strlen(name), size = len + strlen(value) + 2, at = 0;
+	char *text = mor_alloc(size), **env;
+
+	if (!text)
+		return -ENOMEM;
+	snprintf(text, size, "%s=%s", name, value);
+	while (at < plan->envc && (strncmp(plan->env[at], name, len) != 0 || plan->env[at][len] != '='))
+		at++;
+	if (at < plan->envc) {
+		if (force)
+			plan->env[at] = text;
+		else
+			mor_free(text);
+		return 0;
+	}
+	env = mor_alloc((plan->envc + 2) * sizeof(*env));
+	if (!env) {
+		mor_free(text);
+		return -ENOMEM;
+	}
+	memcpy(env, plan->env, plan->envc * sizeof(*env));
+	env[plan->envc++] = text;
+	env[plan->envc] = NULL;
+	plan->env = env;
+	return 0;
+}
+
+/* One that was asked for by name, or one of ours below /tmp. */
+static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	bool ours = plan->scratch && !*plan->scratch;
+	const char *path = plan->scratch;
+	int status = 0;
+
+	if (!plan->scratch)
+		return 0;
+	if (ours) {
+		status = mor_scratch_make(&mor_t0.scratch, "/tmp");
+		path = mor_t0.scratch.path;
+	}
+	if (status == 0)
+		status = mor_paths_add(&mor_t0.paths, path, MOR_MAY_READ | MOR_MAY_WRITE, MOR_PATH_SCRATCH);
+	if (status == 0)
+		status = set_env(plan, "HOME", path, ours);
+	if (status == 0)
+		status = set_env(plan, "TMPDIR", path, ours);
+	return status < 0 ? failed(failure, status, "cannot make a scratch directory below /tmp") : 0;
+}
+
+/* ---- rules ---- */
+
+static int add_asked(const struct mor_plan *plan)
+{
+	int status = 0;
+
+	for (const struct mor_plan_op *op = NULL; status == 0 && (op = mor_plan_next(plan, MOR_OP_PATH, op));) {
+		const struct mor_op_path *rule = mor_plan_payload(op);
+
+		status = mor_paths_add(&mor_t0.paths, rule->path, rule->access,
+				       rule->flags == MOR_PATH_WORKSPACE ? MOR_PATH_WORKSPACE : MOR_PATH_ASKED);
+	}
+	mor_paths_sort(&mor_t0.paths); /* what is protected lies in the workspace: it finds that rule */
+	for (const struct mor_plan_op *op = NULL; status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));)
+		status = mor_paths_protect(&mor_t0.paths, mor_plan_payload(op));
+	return status;
+}
+
+int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	unsigned flags = plan->level.flags;
+	int status;
+
+	if (check_kernel(plan, failure) < 0)
+		return -1;
+	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
+	if (status == 0)
+		status = add_asked(plan);
+	if (status < 0)
+		return failed(failure, status, "cannot take up the rules on files");
+	if (prepare_scratch(plan, failure) < 0 || mor_entry_resolve(plan, &mor_t0.paths, failure) < 0)
+		return -1;
+	mor_paths_sort(&mor_t0.paths);
+	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
+	return status < 0 ? failed(failure, status, "/proc must be mounted") : 0;
+}
+
+/* ---- L1 ---- */
+
+/* /proc in whole: the numbers of those to come are not known yet. What is another's there is closed by Landlock's rule
+ * on tracing, as far as it is secret. */
+static int allow_guardian(const struct mor_landlock *lock)
+{
+	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
+
+	if (status == 0)
+		status = mor_landlock_allow(lock, mor_t0.broker.proc, true, MOR_MAY_READ);
+	if (status == 0 && mor_t0.scratch.parent >= 0)
+		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
+	return status;
+}
+
+int mor_t0_lock(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	struct mor_landlock lock;
+	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, true);
+
+	if (status == 0) {
+		status = allow_guardian(&lock);
+		if (status == 0)
+			status = mor_landlock_enforce(&lock);
+		else
+			mor_fd_close(&lock.fd);
+	}
+	mor_paths_close(&mor_t0.paths, true);
+	mor_t0.broker.locked = status == 0;
+	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;
+}
+
+/* ---- the launcher ---- */
+
+int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	/* execve gives root what is in this set, even with no_new_privs; to others it gives nothing. */
+	if (for_good && (!getuid() || !geteuid())) {
+		for (int cap = 0, held; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
+			if (held && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+				return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "cannot drop capability %d", cap);
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 || syscall(SYS_capset, &head, none) < 0)
+		return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "cannot drop capabilities");
+	return 0;
+}
+
+static int enter_domain(const struct mor_plan *plan)
+{
+	struct mor_landlock lock;
+	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, true);
+
+	if (status < 0)
+		return status;
+	status = mor_paths_allow(&mor_t0.paths, &lock, MOR_MAY_EXECUTE);
+	if (status < 0) {
+		mor_fd_close(&lock.fd);
+		return status;
+	}
+	return mor_landlock_enforce(&lock);
+}
+
+int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
+{
+	unsigned variant = (plan->level.flags & MOR_JAIL_NETWORK ? MOR_FILTER_NETWORK : 0) |
+			   (plan->level.flags & MOR_JAIL_SPAWN ? MOR_FILTER_SPAWN : 0);
+	int listener, status;
+
+	if (mor_t0_drop_capabilities(true, failure) < 0)
+		return -1;
+	status = enter_domain(plan);
+	if (status < 0)
+		return failed(failure, status, "Landlock refuses the plugin's rules");
+	listener = mor_filter_load(variant);
+	if (listener < 0)
+		return failed(failure, listener, "seccomp refuses the filter: it needs user notification with "
+						 "WAIT_KILLABLE_RECV (Linux 5.19), and no listener above us");
+	status = mor_send_fd(channel, listener);
+	close(listener);
+	return status < 0 ? failed(failure, status, "cannot hand the listener to the guardian") : 0;
+}
+
+void mor_t0_end(void)
+{
+	mor_scratch_remove(&mor_t0.scratch);
+	mor_broker_fini(&mor_t0.broker);
+	mor_paths_fini(&mor_t0.paths);
+}

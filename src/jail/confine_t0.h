@@ -1,0 +1,27 @@
+/* Level t0, step by step, for confine.c; t1 builds on the same steps. */
+#ifndef MOR_JAIL_CONFINE_T0_H
+#define MOR_JAIL_CONFINE_T0_H
+
+#include "jail/broker.h"
+#include "jail/confine.h"
+#include "jail/scratch.h"
+
+struct mor_t0 {
+	struct mor_paths paths;
+	struct mor_broker broker;
+	struct mor_scratch scratch;
+	unsigned abi;
+};
+extern struct mor_t0 mor_t0;
+
+/* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
+int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
+/* L1: what holds for the guardian and all that it starts from now on. */
+int mor_t0_lock(const struct mor_plan *plan, struct mor_setup_failure *failure);
+/* No capability left; for good: none to be had by execve either. */
+int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
+/* In the launcher: capabilities, L2, filter; the listener goes over the channel. */
+int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
+void mor_t0_end(void);
+
+#endif

@@ -1,0 +1,347 @@
+/*
+ * mkfilter [--table]: writes the filters as a C header, or the table of system calls as Markdown. Runs while building;
+ * libseccomp serves as the dictionary of names and numbers. The code itself is made here, because libseccomp cannot
+ * say "these values, else allow" on the low 32 bits of an argument. Only instructions that the kernel's own emulator
+ * knows come before an unconditional answer, so that plain calls run from its bitmap and cost nothing.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/filter/syscalls.h"
+
+#define CODE_MAX 2048
+#define ROWS_MAX 512
+#define X32_BIT 0x40000000u
+
+struct program {
+	struct sock_filter code[CODE_MAX];
+	bool self[CODE_MAX]; /* k is to become the pid */
+	size_t len;
+};
+
+/* One system call of one variant; runs of equal plain answers become one leaf. */
+struct leaf {
+	unsigned first;
+	const struct mor_syscall_row *row; /* NULL: in no row */
+};
+
+static size_t emit(struct program *p, unsigned short code, unsigned char jt, unsigned char jf, unsigned k)
+{
+	if (p->len == CODE_MAX) {
+		fprintf(stderr, "mkfilter: more than %d instructions\n", CODE_MAX);
+		exit(1);
+	}
+	p->code[p->len] = (struct sock_filter){ code, jt, jf, k };
+	return p->len++;
+}
+
+static unsigned answer_value(int answer, int error)
+{
+	switch (answer) {
+	case MOR_ANSWER_ALLOW: return SECCOMP_RET_ALLOW;
+	case MOR_ANSWER_NOTIFY: return SECCOMP_RET_USER_NOTIF;
+	default: return SECCOMP_RET_ERRNO | (unsigned)error;
+	}
+}
+
+static void emit_answer(struct program *p, int answer, int error)
+{
+	emit(p, BPF_RET | BPF_K, 0, 0, answer_value(answer, error));
+}
+
+static unsigned word(unsigned arg, bool high)
+{
+	bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+	return (unsigned)offsetof(struct seccomp_data, args) + arg * 8 + (high != big ? 4 : 0);
+}
+
+/* Emits one test; where it fails the jump at the returned index (and *second) is to be aimed at what follows. */
+static size_t emit_test(struct program *p, const struct mor_syscall_test *t)
+{
+	size_t at;
+
+	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, false));
+	if (t->op == MOR_TEST_PTR) { /* low half set: skip to the answer, else look at the high half */
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+		emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, true));
+		at = emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+		return at; /* its true branch is the failure */
+	}
+	if (t->op == MOR_TEST_ANY)
+		return emit(p, BPF_JMP | BPF_JSET | BPF_K, 0, 0, t->value);
+	if (t->mask)
+		emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
+	at = emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, t->value);
+	p->self[at] = t->op == MOR_TEST_SELF;
+	return at;
+}
+
+/* A group: tests joined by AND and the answer of the last. */
+static const struct mor_syscall_test *emit_group(struct program *p, const struct mor_syscall_test *t)
+{
+	size_t fails[8], count = 0;
+
+	for (;; t++) {
+		bool pointer = t->op == MOR_TEST_PTR;
+		size_t at = emit_test(p, t);
+
+		if (!pointer)
+			fails[count++] = at;
+		if (t->answer != MOR_ANSWER_AND)
+			break;
+	}
+	emit_answer(p, t->answer, t->error);
+	for (size_t i = 0; i < count; i++)
+		p->code[fails[i]].jf = (unsigned char)(p->len - fails[i] - 1);
+	return t + 1;
+}
+
+static void emit_row(struct program *p, const struct mor_syscall_row *row)
+{
+	const struct mor_syscall_test *t = row ? row->tests : NULL;
+
+	while (t && t->op != MOR_TEST_END)
+		t = emit_group(p, t);
+	emit_answer(p, row ? row->answer : MOR_ANSWER_ERRNO, row ? row->error : ENOSYS);
+}
+
+/* A binary search over the leaves: at most nine comparisons. */
+static void emit_search(struct program *p, const struct leaf *leaves, size_t count)
+{
+	size_t half = count / 2, jump;
+
+	if (count == 1) {
+		emit_row(p, leaves->row);
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
+	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_search(p, leaves, half);
+	p->code[jump].k = (unsigned)(p->len - jump - 1);
+	emit_search(p, leaves + half, count - half);
+}
+
+static int number_of(const struct mor_syscall_row *row)
+{
+	int nr = seccomp_syscall_resolve_name(row->name);
+
+	if (nr == __NR_SCMP_ERROR && row->number)
+		return row->number;
+	if (nr == __NR_SCMP_ERROR) {
+		fprintf(stderr, "mkfilter: no system call \"%s\"\n", row->name);
+		exit(1);
+	}
+	return nr; /* negative: not on this machine */
+}
+
+static const struct mor_syscall_row *row_of(unsigned nr, unsigned variant)
+{
+	for (size_t i = 0; i < mor_syscall_row_count; i++)
+		if (mor_syscall_rows[i].variants >> variant & 1 && number_of(&mor_syscall_rows[i]) == (int)nr)
+			return &mor_syscall_rows[i];
+	return NULL;
+}
+
+static bool same_answer(const struct mor_syscall_row *a, const struct mor_syscall_row *b)
+{
+	if (!a || !b)
+		return a == b || (!a && !b->tests && b->answer == MOR_ANSWER_ERRNO && b->error == ENOSYS);
+	return !a->tests && !b->tests && a->answer == b->answer && a->error == b->error;
+}
+
+static size_t make_leaves(struct leaf leaves[ROWS_MAX], unsigned variant)
+{
+	size_t count = 0;
+
+	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
+		const struct mor_syscall_row *row = row_of(nr, variant);
+
+		if (count == 0 || !same_answer(leaves[count - 1].row, row))
+			leaves[count++] = (struct leaf){ nr, row };
+	}
+	return count;
+}
+
+/* Foreign interfaces first: their numbers mean other calls. Leaves the number loaded. */
+static void emit_guard(struct program *p)
+{
+	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, seccomp_arch_native());
+	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS); /* int 0x80 */
+	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
+	if (seccomp_arch_native() == SCMP_ARCH_X86_64) {
+		emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+		emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+	}
+}
+
+static void make(struct program *p, unsigned variant)
+{
+	struct leaf leaves[ROWS_MAX];
+	size_t count = make_leaves(leaves, variant);
+
+	memset(p, 0, sizeof(*p));
+	emit_guard(p);
+	emit_search(p, leaves, count);
+}
+
+/* What a guardian never does: a broker that were taken over would find these shut as well. */
+static bool guardian_never(const struct mor_syscall_row *row)
+{
+	static const char *const more[] = { "clone", "clone3", "execve", "io_uring_setup", "io_uring_enter", "seccomp" };
+	static const unsigned char kinds[] = { MOR_N_SPAWN, MOR_N_FORK, MOR_N_NETWORK, MOR_N_CONNECT, MOR_N_MOUNT, MOR_N_KERNEL,
+		MOR_N_KEYS, MOR_N_IDENTITY, MOR_N_IPC };
+
+	for (size_t i = 0; row && i < sizeof(more) / sizeof(*more); i++)
+		if (strcmp(row->name, more[i]) == 0)
+			return true;
+	for (size_t i = 0; row && row->answer == MOR_ANSWER_NOTIFY && i < sizeof(kinds); i++)
+		if (row->notify == kinds[i])
+			return true;
+	return false;
+}
+
+static void emit_guardian_search(struct program *p, const struct leaf *leaves, size_t count)
+{
+	size_t half = count / 2, jump;
+
+	if (count == 1) {
+		emit(p, BPF_RET | BPF_K, 0, 0, leaves->row ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
+	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_guardian_search(p, leaves, half);
+	p->code[jump].k = (unsigned)(p->len - jump - 1);
+	emit_guardian_search(p, leaves + half, count - half);
+}
+
+static void make_guardian(struct program *p)
+{
+	struct leaf leaves[ROWS_MAX];
+	size_t count = 0;
+
+	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
+		const struct mor_syscall_row *row = row_of(nr, 0);
+
+		if (!guardian_never(row))
+			row = NULL;
+		if (count == 0 || !leaves[count - 1].row != !row)
+			leaves[count++] = (struct leaf){ nr, row };
+	}
+	memset(p, 0, sizeof(*p));
+	emit_guard(p);
+	emit_guardian_search(p, leaves, count);
+}
+
+static void print_guardian(const struct program *p)
+{
+	printf("static const struct sock_filter mor_guardian_code[] = {\n");
+	for (size_t i = 0; i < p->len; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf, p->code[i].k);
+	printf("};\n\n");
+}
+
+static void print_filter(const struct program *p, unsigned variant)
+{
+	size_t selves = 0;
+
+	printf("static const struct sock_filter mor_filter_code_%u[] = {\n", variant);
+	for (size_t i = 0; i < p->len; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf, p->code[i].k);
+	printf("};\nstatic const unsigned short mor_filter_self_%u[] = { ", variant);
+	for (size_t i = 0; i < p->len; i++) {
+		if (p->self[i])
+			printf("%zu, ", i);
+		selves += p->self[i];
+	}
+	printf("0 };\nenum { mor_filter_selves_%u = %zu };\n\n", variant, selves);
+}
+
+static void print_notified(void)
+{
+	printf("const struct mor_notified mor_notified[] = {\n");
+	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
+		const struct mor_syscall_row *row = NULL;
+
+		/* The first variant in which it asks; the number of the deed is the same in all. */
+		for (unsigned v = 0; v < MOR_FILTERS && (!row || !row->notify); v++) {
+			const struct mor_syscall_row *found = row_of(nr, v);
+
+			if (found && (found->answer == MOR_ANSWER_NOTIFY || found->notify))
+				row = found;
+		}
+		if (row)
+			printf("\t{ %u, %u, \"%s\" },\n", nr, row->notify, row->name);
+	}
+	printf("};\n");
+}
+
+static void print_header(void)
+{
+	static struct program p;
+
+	printf("/* Made by mkfilter from src/jail/filter/syscalls.c. Do not edit. */\n");
+	for (unsigned v = 0; v < MOR_FILTERS; v++) {
+		make(&p, v);
+		print_filter(&p, v);
+	}
+	make_guardian(&p);
+	print_guardian(&p);
+	printf("static const struct mor_filter mor_filters[MOR_FILTERS] = {\n");
+	for (unsigned v = 0; v < MOR_FILTERS; v++)
+		printf("\t{ mor_filter_code_%u, sizeof(mor_filter_code_%u) / sizeof(*mor_filter_code_%u), "
+		       "mor_filter_self_%u, mor_filter_selves_%u },\n", v, v, v, v, v);
+	printf("};\n\n");
+	print_notified();
+}
+
+static const char *answer_text(const struct mor_syscall_row *row)
+{
+	if (!row)
+		return "-";
+	if (row->answer == MOR_ANSWER_NOTIFY)
+		return row->notify >= MOR_N_FIRST_REFUSED ? "violation" : "asked";
+	if (row->answer == MOR_ANSWER_ALLOW)
+		return "allowed";
+	switch (row->error) {
+	case EPERM: return "EPERM";
+	case EACCES: return "EACCES";
+	case ENOTTY: return "ENOTTY";
+	default: return "ENOSYS";
+	}
+}
+
+static void print_table(void)
+{
+	printf("| call | plain | network | spawn | both | by argument |\n|---|---|---|---|---|---|\n");
+	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
+		const struct mor_syscall_row *row = NULL;
+
+		for (unsigned v = 0; v < MOR_FILTERS && !row; v++)
+			row = row_of(nr, v);
+		if (!row)
+			continue;
+		printf("| %s |", row->name);
+		for (unsigned v = 0; v < MOR_FILTERS; v++)
+			printf(" %s |", answer_text(row_of(nr, v)));
+		printf(" %s |\n", row->tests ? "yes" : "");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--table") == 0)
+		print_table();
+	else
+		print_header();
+	return fflush(stdout) == 0 ? 0 : 1;
+}

@@ -1,0 +1,60 @@
+/*
+ * Which system call meets which answer, in the four variants network × spawn. One table (syscalls.c): the generator
+ * of the filters, the broker's decoder (through the generated list of notified calls) and the manual all come from it.
+ */
+#ifndef MOR_JAIL_FILTER_SYSCALLS_H
+#define MOR_JAIL_FILTER_SYSCALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A filter's index is the sum of these. */
+enum mor_filter_variant { MOR_FILTER_NETWORK = 1, MOR_FILTER_SPAWN = 2, MOR_FILTERS = 4 };
+
+/* What the broker does with a notified call. The order is that of its table of functions. */
+enum mor_notify {
+	MOR_N_OPEN, MOR_N_OPENAT, MOR_N_OPENAT2, MOR_N_CREAT, MOR_N_TRUNCATE,
+	MOR_N_MKDIR, MOR_N_MKDIRAT, MOR_N_MKNOD, MOR_N_MKNODAT, MOR_N_RMDIR, MOR_N_UNLINK, MOR_N_UNLINKAT,
+	MOR_N_RENAME, MOR_N_RENAMEAT, MOR_N_RENAMEAT2, MOR_N_LINK, MOR_N_LINKAT, MOR_N_SYMLINK, MOR_N_SYMLINKAT,
+	MOR_N_CHMOD, MOR_N_FCHMOD, MOR_N_FCHMODAT, MOR_N_FCHMODAT2,
+	MOR_N_UTIME, MOR_N_UTIMES, MOR_N_FUTIMESAT, MOR_N_UTIMENSAT,
+	MOR_N_FORK, MOR_N_EXECVE, MOR_N_SIGNAL, MOR_N_LIMITS, MOR_N_CONNECT,
+	/* From here on: always a violation, and of what kind. */
+	MOR_N_FIRST_REFUSED,
+	MOR_N_SPAWN = MOR_N_FIRST_REFUSED, MOR_N_NETWORK, MOR_N_INSPECT, MOR_N_MOUNT, MOR_N_KERNEL, MOR_N_KEYS,
+	MOR_N_IDENTITY, MOR_N_IPC, MOR_N_TERMINAL, MOR_N_QUEUED_SIGNAL,
+	MOR_N_COUNT
+};
+
+enum mor_answer { MOR_ANSWER_ALLOW, MOR_ANSWER_ERRNO, MOR_ANSWER_NOTIFY, MOR_ANSWER_AND };
+
+/* Tests look at registers only: what a thread can change behind our back decides nothing. */
+enum mor_test_op {
+	MOR_TEST_END,
+	MOR_TEST_EQ,   /* the low 32 bits, after the mask (0: none), are this (CVE-2019-10063: the kernel drops the rest) */
+	MOR_TEST_ANY,  /* one of these bits is set            */
+	MOR_TEST_PTR,  /* not a null pointer, all 64 bits     */
+	MOR_TEST_SELF  /* the pid of whoever loads the filter */
+};
+
+struct mor_syscall_test {
+	uint8_t op, arg;
+	uint8_t answer; /* MOR_ANSWER_AND: only if the next one holds too */
+	int error;
+	uint32_t value, mask;
+};
+
+struct mor_syscall_row {
+	const char *name;
+	short number;     /* for calls younger than the library that resolves names; else 0      */
+	uint8_t variants; /* bit n: in force in variant n. The first row that fits a variant wins */
+	uint8_t answer;   /* when no test holds                                                   */
+	uint8_t notify;   /* enum mor_notify: for this row's and its tests' notifications         */
+	int error;
+	const struct mor_syscall_test *tests; /* or NULL */
+};
+
+extern const struct mor_syscall_row mor_syscall_rows[];
+extern const size_t mor_syscall_row_count;
+
+#endif

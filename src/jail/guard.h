@@ -1,0 +1,73 @@
+/* What the files of the program mortise-jail share: guardian, launcher, tree. Neither stdio nor threads. */
+#ifndef MOR_JAIL_GUARD_H
+#define MOR_JAIL_GUARD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "jail/plan.h"
+
+/* ---- launch.c: from the guardian to the plugin's execve ---- */
+
+/* Lies in memory that the guardian shares with what it starts. */
+struct mor_launch {
+	struct mor_setup_failure failure; /* step 0: none so far                                         */
+	pid_t plugin;                     /* in the namespace of whoever forked it                        */
+	bool ended;                       /* a namespace's init has seen the end of its plugin            */
+	int status, code;                 /* as siginfo has them                                          */
+	struct rusage usage;
+};
+
+struct mor_launched {
+	struct mor_launch *launch;
+	pid_t pid;   /* our child: the plugin, or the init of its PID namespace */
+	int channel; /* open until the plugin's execve; -1: that is over        */
+	enum mor_tree_rung rung;
+};
+/* 0, or -1 with ret->launch->failure filled. */
+int mor_launch(struct mor_plan *plan, struct mor_launched *ret);
+/* What the channel brings: 1 a descriptor in *ret_fd, 0 its end (closed then), -1 nothing now. */
+int mor_launch_receive(struct mor_launched *launched, int *ret_fd);
+/* The pid, as we see it, of what a namespace's init has started; the init's where that cannot be told. */
+pid_t mor_launch_visible(const struct mor_launched *launched);
+
+/* The end of one child. 0: none has ended; -errno (-ECHILD: there is none). WNOWAIT and WNOHANG in flags. */
+struct mor_ended {
+	pid_t pid;
+	int status, code;
+	struct rusage usage;
+};
+int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret);
+
+/* ---- tree.c: the complete kill ---- */
+
+/* Opens the list of our own children; before any confinement of ours. 0 or -errno. */
+int mor_tree_open(void);
+/* SIGKILL to every descendant until none is left. `main_end` (may be NULL) gets the end of `main_pid` if it is seen
+ * here. true: none is left; false: some would not die in time (they hang in the kernel). */
+bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end);
+
+/* ---- init.c: the first process of a PID namespace ---- */
+
+_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid, gid_t gid,
+			     bool new_user);
+
+/* In a new user namespace: everybody stays who he was. */
+int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
+
+/* ---- within launch.c, for init.c ---- */
+
+/* Everything between fork and execve. Returns only when it has failed, with *failure filled. `parent` is checked
+ * against getppid(), so that one who died meanwhile is noticed. */
+void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure);
+
+/* ---- guardian.c ---- */
+
+_Noreturn void mor_guardian(struct mor_plan *plan);
+/* One record; cut behind `usage` where there is no violation to tell of. Failure is fine: the host is gone then. */
+void mor_record_send(struct mor_record *record);
+void mor_record_failure(const struct mor_setup_failure *failure);
+
+int64_t mor_now_ms(void);
+
+#endif

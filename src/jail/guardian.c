@@ -1,0 +1,358 @@
+/*
+ * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
+ * waits for five things: an order from the host, the host's death, the plugin's end, a question of the filter, a time
+ * limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/confine.h"
+#include "jail/guard.h"
+#include "jail/policy.h"
+
+enum { GRACE_MS = 1000 };
+enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
+
+struct guard {
+	struct mor_plan *plan;
+	struct mor_launched child;
+	struct mor_record last;   /* what EXITED will say           */
+	struct mor_ended ended;   /* of our child; pid 0: it runs   */
+	enum ladder ladder;
+	int64_t ladder_due, wall_due; /* 0: none                    */
+	int host;                 /* pidfd                          */
+	bool confined, started, kill;
+};
+
+static volatile sig_atomic_t child_changed;
+
+static void on_sigchld(int number)
+{
+	(void)number;
+	child_changed = 1;
+}
+
+/* ---- set-up ---- */
+
+static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_failure *failure)
+{
+	mor_tree_kill(0, NULL);
+	if (guard->confined)
+		mor_confine_end();
+	mor_record_failure(failure);
+	_exit(1);
+}
+
+/* t0 with a PID namespace, and no right to make one: the user namespace that gives it must come before the guardian's
+ * own Landlock rules, under which no process could say who is who in it. */
+static int gain_users(const struct guard *guard, struct mor_setup_failure *failure)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0 || !(guard->plan->level.flags & MOR_JAIL_PIDNS))
+		return 0;
+	if (unshare(CLONE_NEWUSER) < 0)
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
+				      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
+	return mor_map_users(uid, gid, failure);
+}
+
+static void prepare(struct guard *guard)
+{
+	struct mor_setup_failure failure = { 0 };
+	int r = 0;
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		r = mor_setup_fail(&failure, MOR_AT_GUARD, errno, "PR_SET_CHILD_SUBREAPER refused");
+	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = mor_setup_fail(&failure, MOR_AT_PRIVILEGES, errno, "PR_SET_NO_NEW_PRIVS refused");
+	/* Without a list of children (no /proc, or that of another PID namespace) a namespace of its own does. */
+	else if (mor_tree_open() < 0)
+		guard->plan->level.flags |= MOR_JAIL_PIDNS;
+	if (r == 0)
+		r = gain_users(guard, &failure);
+	if (r == 0 && guard->confined)
+		r = mor_confine_prepare(guard->plan, &failure);
+	if (r < 0)
+		give_up(guard, &failure);
+}
+
+/* What was meant for the plugin must not be held open here, or nobody would ever see its end; nor the directory, or it
+ * could not be unmounted. Numbers 0 to 2 stay taken where a broker will open files. */
+static void let_go(int null)
+{
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (null >= 0)
+		close(null);
+	close_range(null >= 0 ? MOR_PLAN_FD : 0, MOR_PLAN_FD, 0);
+	if (chdir("/") < 0)
+		return; /* then it is held, and that is all */
+}
+
+/* From here on only SIGKILL ends us, and SIGCHLD is heard in ppoll() alone. */
+static void hear_signals(void)
+{
+	struct sigaction act = { .sa_handler = on_sigchld };
+	sigset_t all;
+
+	/* Not sigfillset() and sigprocmask(): they leave out glibc's own 32 and 33, which would end us. */
+	memset(&all, 0xff, sizeof(all));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+	sigaction(SIGCHLD, &act, NULL);
+}
+
+static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
+{
+	guard->host = (int)syscall(SYS_pidfd_open, guard->plan->host, 0);
+	if (guard->host < 0 && errno != ESRCH)
+		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "pidfd_open of the host failed");
+	/* Asked after the pidfd is there: our parent still has the number, so the pidfd is its own. */
+	if (guard->host < 0 || getppid() != guard->plan->host)
+		guard->kill = true;
+	return 0;
+}
+
+static void tell_started(struct guard *guard)
+{
+	struct mor_record record = { .kind = MOR_RECORD_STARTED };
+
+	if (guard->started)
+		return;
+	guard->started = true;
+	record.pid = mor_launch_visible(&guard->child);
+	record.level = (uint8_t)guard->plan->level.level;
+	record.rung = (uint8_t)guard->child.rung;
+	mor_record_send(&record);
+}
+
+static void start(struct guard *guard)
+{
+	struct mor_setup_failure failure = { 0 };
+	int null = guard->confined ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+	prepare(guard);
+	if (mor_launch(guard->plan, &guard->child) < 0)
+		give_up(guard, &guard->child.launch->failure);
+	hear_signals();
+	let_go(null);
+	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(guard->plan, &failure) < 0))
+		give_up(guard, &failure);
+	if (guard->child.channel < 0)
+		tell_started(guard);
+	if (guard->plan->wall_ms)
+		guard->wall_due = mor_now_ms() + guard->plan->wall_ms;
+}
+
+/* ---- what happens ---- */
+
+static void ask_to_end(struct guard *guard)
+{
+	pid_t pid = guard->child.pid;
+
+	if (guard->ended.pid)
+		return;
+	if (!guard->started) {
+		guard->kill = true;
+	} else if (guard->child.rung == MOR_TREE_PIDNS) {
+		kill(pid, SIGTERM); /* the init passes it on */
+	} else {
+		/* The group, as a terminal would; alone if it has left the one we gave it. Who is stopped hears
+		 * nothing until it is continued. */
+		if (kill(-pid, SIGTERM) < 0)
+			kill(pid, SIGTERM);
+		if (kill(-pid, SIGCONT) < 0)
+			kill(pid, SIGCONT);
+	}
+}
+
+static uint32_t half_grace(const struct guard *guard)
+{
+	return (guard->plan->grace_ms ? guard->plan->grace_ms : GRACE_MS) / 2;
+}
+
+/* Its stdin has ended with the host, so it may be ending already: half of the grace for that, half for SIGTERM. */
+static void on_host_gone(struct guard *guard)
+{
+	if (guard->ladder != HOST_LIVES)
+		return;
+	guard->ladder = HOST_GONE;
+	guard->ladder_due = mor_now_ms() + half_grace(guard);
+}
+
+static void on_order(struct guard *guard)
+{
+	struct mor_guard_order order;
+	ssize_t n = recv(MOR_GUARD_FD, &order, sizeof(order), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(order) && order.kind == MOR_GUARD_TERM)
+		ask_to_end(guard);
+	else if (n == (ssize_t)sizeof(order) && order.kind == MOR_GUARD_KILL)
+		guard->kill = true;
+	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		on_host_gone(guard); /* also when it has become another program by execve */
+}
+
+/* The launcher speaks: a listener, or by closing its end. */
+static void on_channel(struct guard *guard)
+{
+	int listener = -1, r = mor_launch_receive(&guard->child, &listener);
+
+	if (r > 0 && mor_confine_adopt(listener) < 0)
+		guard->kill = true;
+	if (r != 0)
+		return;
+	if (guard->child.launch->failure.step)
+		give_up(guard, &guard->child.launch->failure);
+	tell_started(guard);
+}
+
+static void on_question(struct guard *guard)
+{
+	if (!guard->last.violated && mor_confine_dispatch(&guard->last) > 0)
+		guard->kill = true;
+}
+
+static void on_clock(struct guard *guard)
+{
+	int64_t now = mor_now_ms();
+
+	if (guard->wall_due && now >= guard->wall_due) {
+		guard->last.wall = 1;
+		guard->kill = true;
+	}
+	if (!guard->ladder_due || now < guard->ladder_due)
+		return;
+	if (guard->ladder == HOST_GONE_TERM) {
+		guard->kill = true;
+		return;
+	}
+	guard->ladder = HOST_GONE_TERM;
+	guard->ladder_due = now + half_grace(guard);
+	ask_to_end(guard);
+}
+
+/* Orphans are reaped as they end; of the plugin only note is taken, so that its group can be killed while the number
+ * is surely its own. */
+static void on_child(struct guard *guard)
+{
+	struct mor_ended ended;
+
+	child_changed = 0;
+	while (!guard->ended.pid && mor_wait_child(-1, WNOHANG | WNOWAIT, &ended) > 0) {
+		if (ended.pid == guard->child.pid)
+			guard->ended = ended;
+		else
+			mor_wait_child(ended.pid, WNOHANG, &ended);
+	}
+}
+
+/* ---- waiting ---- */
+
+static struct timespec *until_due(const struct guard *guard, struct timespec *wait)
+{
+	int64_t due = guard->wall_due, left;
+
+	if (guard->ladder_due && (!due || guard->ladder_due < due))
+		due = guard->ladder_due;
+	if (!due)
+		return NULL;
+	left = due - mor_now_ms();
+	if (left < 0)
+		left = 0;
+	*wait = (struct timespec){ left / 1000, left % 1000 * 1000000 };
+	return wait;
+}
+
+static void wait_once(struct guard *guard)
+{
+	enum { ORDER, HOST, CHANNEL, QUESTION, COUNT };
+	struct pollfd fds[COUNT] = {
+		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
+		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
+		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
+		[QUESTION] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
+	};
+	struct timespec wait;
+	sigset_t but_child;
+
+	memset(&but_child, 0xff, sizeof(but_child));
+	sigdelset(&but_child, SIGCHLD);
+	if (ppoll(fds, COUNT, until_due(guard, &wait), &but_child) > 0) {
+		if (fds[QUESTION].revents)
+			on_question(guard);
+		if (fds[CHANNEL].revents)
+			on_channel(guard);
+		if (fds[ORDER].revents)
+			on_order(guard);
+		if (fds[HOST].revents)
+			on_host_gone(guard);
+	}
+	if (guard->wall_due || guard->ladder_due)
+		on_clock(guard);
+	if (child_changed)
+		on_child(guard);
+}
+
+/* ---- the end ---- */
+
+static void note_end(struct guard *guard)
+{
+	const struct mor_launch *launch = guard->child.launch;
+	struct mor_ended *ended = &guard->ended;
+	struct mor_record *last = &guard->last;
+
+	/* Of a namespace the init's end says nothing, unless it was killed with all the rest. */
+	if (guard->child.rung == MOR_TREE_PIDNS && launch->ended) {
+		ended->status = launch->status;
+		ended->code = launch->code;
+		ended->usage = launch->usage;
+	}
+	last->kind = MOR_RECORD_EXITED;
+	last->known = ended->pid != 0;
+	last->status = ended->status;
+	last->by_signal = last->known && ended->code != CLD_EXITED;
+	last->core = ended->code == CLD_DUMPED;
+	last->usage = ended->usage;
+	if (guard->confined && last->by_signal && last->status == SIGSYS && !last->violated)
+		mor_confine_sigsys(last);
+}
+
+static _Noreturn void end(struct guard *guard)
+{
+	pid_t pid = guard->child.pid;
+
+	/* Not reaped yet, so the group is its own. At one stroke: hoppers that stay in it have no chance. */
+	if (guard->child.rung == MOR_TREE_SUBREAPER)
+		kill(-pid, SIGKILL);
+	guard->last.left = !mor_tree_kill(pid, &guard->ended);
+	/* With the tree its end of the channel is gone: STARTED, or the failure, is told before the end. */
+	while (guard->child.channel >= 0 && !guard->last.left)
+		on_channel(guard);
+	note_end(guard);
+	if (guard->confined)
+		mor_confine_end();
+	mor_record_send(&guard->last);
+	_exit(0);
+}
+
+_Noreturn void mor_guardian(struct mor_plan *plan)
+{
+	struct guard guard = { .plan = plan, .host = -1, .confined = plan->level.level != MOR_LEVEL_GUARDED };
+
+	start(&guard);
+	on_child(&guard); /* it may have ended before signals were heard */
+	while (!guard.kill && !guard.ended.pid)
+		wait_once(&guard);
+	end(&guard);
+}

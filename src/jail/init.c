@@ -1,0 +1,150 @@
+/*
+ * The first process of a PID namespace. It starts the plugin, passes SIGTERM on, reaps what is orphaned, and ends
+ * when the plugin has ended: the kernel then kills all that is left in the namespace and lets nobody out. It is not the
+ * plugin itself, because the first process gets no signal that it has not asked for.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/confine.h"
+#include "jail/guard.h"
+#include "jail/policy.h"
+
+/* ---- who we are in the new user namespace: who we were ---- */
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+/* "1000 1000 1" */
+static void map_text(unsigned id, char out[64])
+{
+	struct mor_setup_failure text = { 0 };
+
+	mor_setup_fail(&text, 0, 0, "%u %u 1", id, id);
+	memcpy(out, text.text, 64);
+}
+
+int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
+{
+	char map[64];
+	int error;
+
+	map_text(uid, map);
+	error = write_file("/proc/self/uid_map", map);
+	if (error)
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "/proc/self/uid_map cannot be written");
+	map_text(gid, map);
+	error = write_file("/proc/self/setgroups", "deny");
+	if (!error)
+		error = write_file("/proc/self/gid_map", map);
+	if (error)
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "/proc/self/gid_map cannot be written");
+	return 0;
+}
+
+/* ---- set-up ---- */
+
+/* getppid() is 0 here whoever lives, so the channel tells: its other end is the guardian's alone. */
+static int tie_to_guardian(int channel, struct mor_setup_failure *failure)
+{
+	struct pollfd pfd = { .fd = channel };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "PR_SET_PDEATHSIG refused");
+	if (poll(&pfd, 1, 0) > 0 && (pfd.revents & POLLHUP))
+		_exit(127);
+	return 0;
+}
+
+static int set_up(struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
+{
+	if (tie_to_guardian(channel, failure) < 0)
+		return -1;
+	if (plan->level.level == MOR_LEVEL_GUARDED)
+		return 0;
+	return mor_confine_init(plan, failure);
+}
+
+/* ---- waiting ---- */
+
+static void pass_on_term(pid_t plugin)
+{
+	/* It is not reaped before we end, so the number is its own. */
+	if (kill(-plugin, SIGTERM) < 0)
+		kill(plugin, SIGTERM);
+	if (kill(-plugin, SIGCONT) < 0)
+		kill(plugin, SIGCONT);
+}
+
+/* Reaps orphans, and at last the plugin. */
+static bool plugin_ended(pid_t plugin, struct mor_launch *launch)
+{
+	struct mor_ended ended;
+
+	while (mor_wait_child(-1, WNOHANG, &ended) > 0) {
+		if (ended.pid != plugin)
+			continue;
+		launch->status = ended.status;
+		launch->code = ended.code;
+		launch->usage = ended.usage;
+		launch->ended = true;
+		return true;
+	}
+	return false;
+}
+
+static _Noreturn void wait_for_the_end(pid_t plugin, struct mor_launch *launch, const sigset_t *heard)
+{
+	while (!plugin_ended(plugin, launch)) {
+		siginfo_t info;
+
+		if (sigwaitinfo(heard, &info) == SIGTERM)
+			pass_on_term(plugin);
+	}
+	_exit(0);
+}
+
+_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid, gid_t gid,
+			     bool new_user)
+{
+	pid_t self = getpid(), plugin;
+	sigset_t heard, before;
+
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGTERM);
+	sigaddset(&heard, SIGCHLD);
+	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || set_up(plan, channel, &launch->failure) < 0)
+		_exit(127);
+	sigprocmask(SIG_BLOCK, &heard, &before);
+	plugin = vfork();
+	if (plugin == 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		mor_launch_become(plan, channel, self, &launch->failure);
+		_exit(127);
+	}
+	if (plugin < 0)
+		mor_setup_fail(&launch->failure, MOR_AT_FORK, errno, "cannot start a process");
+	if (plugin < 0 || launch->failure.step)
+		_exit(127);
+	launch->plugin = plugin;
+	close(MOR_GUARD_FD);
+	close(channel); /* the guardian takes this for the end of the launch */
+	close_range(0, MOR_PLAN_FD, 0);
+	wait_for_the_end(plugin, launch, &heard);
+}

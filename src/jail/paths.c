@@ -1,0 +1,406 @@
+/* See paths.h. The lists are those of the design (JAIL.md 2.4, 2.5). */
+#include "jail/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "base/slice.h"
+#include "base/text.h"
+
+#define R MOR_MAY_READ
+#define W MOR_MAY_WRITE
+#define X MOR_MAY_EXECUTE
+
+static const struct {
+	const char *path;
+	uint8_t access;
+} readable[] = {
+	{ "/lib", R }, { "/lib64", R }, { "/lib32", R }, { "/usr/lib", R }, { "/usr/lib64", R }, { "/usr/lib32", R },
+	{ "/usr/libexec", R }, { "/usr/local/lib", R },
+	{ "/usr/share/zoneinfo", R }, { "/usr/share/locale", R }, { "/usr/share/i18n", R }, { "/usr/share/terminfo", R },
+	{ "/usr/share/nodejs", R }, { "/usr/share/python3", R }, { "/usr/share/icu", R },
+	{ "/usr/share/ca-certificates", R }, { "/usr/share/javascript", R },
+	{ "/etc/ld.so.cache", R }, { "/etc/ld.so.conf", R }, { "/etc/ld.so.conf.d", R }, { "/etc/localtime", R },
+	{ "/etc/timezone", R }, { "/etc/locale.alias", R }, { "/etc/mime.types", R }, { "/etc/os-release", R },
+	{ "/etc/debian_version", R }, { "/etc/inputrc", R }, { "/etc/nsswitch.conf", R }, { "/etc/alternatives", R },
+	{ "/etc/ssl/openssl.cnf", R }, { "/etc/python3", R }, { "/etc/python3.9", R }, { "/etc/python3.10", R },
+	{ "/etc/python3.11", R }, { "/etc/python3.12", R }, { "/etc/python3.13", R }, { "/etc/python3.14", R },
+	{ "/dev/random", R }, { "/dev/urandom", R }, { "/dev/null", R | W }, { "/dev/zero", R | W },
+	{ "/dev/full", R | W },
+	{ "/proc/meminfo", R }, { "/proc/cpuinfo", R }, { "/proc/stat", R }, { "/proc/uptime", R },
+	{ "/proc/loadavg", R }, { "/proc/version", R }, { "/proc/filesystems", R },
+	{ "/proc/sys/vm/overcommit_memory", R }, { "/proc/sys/kernel/osrelease", R },
+	{ "/proc/sys/kernel/cap_last_cap", R }, { "/proc/sys/kernel/random/boot_id", R },
+	{ "/sys/devices/system/cpu", R }, { "/sys/devices/system/node", R },
+	{ "/sys/kernel/mm/transparent_hugepage", R },
+};
+static const char *const readable_net[] = {
+	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+	"/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
+};
+/* sbin is left out: what is there is for administrators. */
+static const struct {
+	const char *path;
+	enum mor_path_origin origin;
+} runnable[] = {
+	{ "/usr/bin", MOR_PATH_DEFAULT }, { "/bin", MOR_PATH_DEFAULT }, { "/usr/local/bin", MOR_PATH_DEFAULT },
+	{ "/lib64/ld-linux-x86-64.so.2", MOR_PATH_LOADER }, { "/lib/ld-linux-aarch64.so.1", MOR_PATH_LOADER },
+	{ "/lib/ld-musl-x86_64.so.1", MOR_PATH_LOADER }, { "/lib/ld-musl-aarch64.so.1", MOR_PATH_LOADER },
+};
+
+/* Of the caller's own /proc. */
+#define OWN_READABLE "maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
+	"oom_score_adj|task"
+
+static const char *const quiet_below[] = {
+	"/sys/fs/cgroup", "/proc/net", "/proc/sys", "/proc/self", "/etc/resolv.conf", "/etc/ssl/certs", "/etc/gitconfig",
+	"/etc/selinux", "/run/nscd", "/run/systemd",
+};
+/* Node looks for these in every parent up to the root. */
+#define QUIET_NAMES "package.json|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
+
+/* ---- building ---- */
+
+/* The canonical name of an open handle. Length or -errno. */
+static ssize_t name_of(int fd, char *name, size_t size)
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	size_t at = sizeof(digits), len;
+	unsigned n = (unsigned)fd;
+	ssize_t got;
+
+	do
+		digits[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	len = strlen(link);
+	memcpy(link + len, digits + at, sizeof(digits) - at);
+	link[len + sizeof(digits) - at] = 0;
+	got = readlink(link, name, size - 1);
+	if (got < 0)
+		return -errno;
+	if ((size_t)got >= size - 1)
+		return -ENAMETOOLONG;
+	name[got] = 0;
+	return got;
+}
+
+static struct mor_path_rule *find(const struct mor_paths *paths, const char *name, size_t len)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths->rules[i].len == len && memcmp(paths->rules[i].path, name, len) == 0)
+			return &paths->rules[i];
+	return NULL;
+}
+
+static int append(struct mor_paths *paths, const struct mor_path_rule *rule)
+{
+	if (paths->count == paths->room) {
+		size_t room = paths->room ? paths->room * 2 : 96;
+		struct mor_path_rule *rules = mor_realloc(paths->rules, room * sizeof(*rules));
+
+		if (!rules)
+			return -ENOMEM;
+		paths->rules = rules;
+		paths->room = room;
+	}
+	paths->rules[paths->count++] = *rule;
+	return 0;
+}
+
+/* Takes the handle. */
+static int add_handle(struct mor_paths *paths, int fd, unsigned access, enum mor_path_origin origin)
+{
+	struct mor_path_rule rule = { .access = (uint8_t)access, .origin = (uint8_t)origin, .fd = fd }, *old;
+	char name[PATH_MAX];
+	struct stat st;
+	ssize_t len = name_of(fd, name, sizeof(name));
+	int status = len < 0 ? (int)len : fstat(fd, &st) ? -errno : 0;
+
+	if (status == 0) {
+		rule.len = len == 1 ? 0 : (size_t)len; /* "/" is a prefix of everything, and has no slash to lose */
+		old = find(paths, name, rule.len);
+		if (old) {
+			old->access |= rule.access;
+			if (rule.origin != MOR_PATH_DEFAULT)
+				old->origin = rule.origin;
+			close(fd);
+			return 0;
+		}
+		rule.directory = S_ISDIR(st.st_mode);
+		rule.path = mor_strndup(name, rule.len);
+		status = rule.path ? append(paths, &rule) : -ENOMEM;
+	}
+	if (status < 0) {
+		mor_free(rule.path);
+		close(fd);
+	}
+	return status;
+}
+
+int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+	return add_handle(paths, fd, access, origin);
+}
+
+int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sizeof(readable) / sizeof(*readable); i++)
+		status = mor_paths_add(paths, readable[i].path, readable[i].access, MOR_PATH_DEFAULT);
+	for (size_t i = 0; network && status == 0 && i < sizeof(readable_net) / sizeof(*readable_net); i++)
+		status = mor_paths_add(paths, readable_net[i], R, MOR_PATH_DEFAULT);
+	for (size_t i = 0; spawn && status == 0 && i < sizeof(runnable) / sizeof(*runnable); i++)
+		status = mor_paths_add(paths, runnable[i].path, R | X, runnable[i].origin);
+	return status;
+}
+
+/* name is prefix, or below it. */
+static bool below(const char *name, const char *prefix, size_t len)
+{
+	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
+}
+
+static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char *name)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (below(name, paths->rules[i].path, paths->rules[i].len))
+			return &paths->rules[i];
+	return NULL;
+}
+
+static int add_protect(struct mor_paths *paths, const char *name, size_t len)
+{
+	char **list = mor_realloc(paths->protects, (paths->protect_count + 1) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	paths->protects = list;
+	list[paths->protect_count] = mor_strndup(name, len);
+	return list[paths->protect_count] ? (paths->protect_count++, 0) : -ENOMEM;
+}
+
+/* What the name, or its nearest parent that exists, is called in truth, with the missing rest appended. */
+static int canonical(const char *path, char *name, size_t size)
+{
+	char head[PATH_MAX];
+	size_t len = strlen(path);
+	ssize_t got = -ENOENT;
+
+	if (len == 0 || len >= sizeof(head) || path[0] != '/')
+		return -EINVAL;
+	memcpy(head, path, len + 1);
+	for (size_t cut = len; cut > 0; cut = (size_t)(strrchr(head, '/') - head)) {
+		int fd;
+
+		head[cut] = 0;
+		fd = open(head, O_PATH | O_CLOEXEC);
+		if (fd >= 0) {
+			got = name_of(fd, name, size);
+			close(fd);
+		}
+		if (got < 0)
+			continue;
+		if ((size_t)got + len - cut >= size)
+			return -ENAMETOOLONG;
+		memcpy(name + got, path + cut, len - cut + 1);
+		return 0;
+	}
+	memcpy(name, path, len < size ? len + 1 : size);
+	return len < size ? 0 : -ENAMETOOLONG;
+}
+
+int mor_paths_protect(struct mor_paths *paths, const char *path)
+{
+	char name[PATH_MAX], parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int status = canonical(path, name, sizeof(name));
+
+	if (status == 0) {
+		struct mor_path_rule *rule = rule_for(paths, name);
+
+		if (rule && rule->origin == MOR_PATH_ASKED)
+			rule->origin = MOR_PATH_WORKSPACE;
+		status = add_protect(paths, name, strlen(name));
+	}
+	if (status < 0 || slash == path || (size_t)(slash - path) >= sizeof(parent))
+		return status;
+	/* A link by that name must not be replaced either: so the name below its real parent as well. */
+	memcpy(parent, path, (size_t)(slash - path));
+	parent[slash - path] = 0;
+	status = canonical(parent, name, sizeof(name));
+	if (status == 0 && strlen(name) + strlen(slash) < sizeof(name)) {
+		memcpy(name + strlen(name), slash, strlen(slash) + 1);
+		status = add_protect(paths, name, strlen(name));
+	}
+	return status;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+	size_t x = ((const struct mor_path_rule *)a)->len, y = ((const struct mor_path_rule *)b)->len;
+
+	return (x < y) - (x > y);
+}
+
+void mor_paths_sort(struct mor_paths *paths)
+{
+	if (paths->count)
+		qsort(paths->rules, paths->count, sizeof(*paths->rules), longer_first);
+}
+
+int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < paths->count; i++)
+		if (paths->rules[i].access & mask && paths->rules[i].fd >= 0)
+			status = mor_landlock_allow(lock, paths->rules[i].fd, paths->rules[i].directory,
+						    paths->rules[i].access & mask);
+	return status;
+}
+
+void mor_paths_close(struct mor_paths *paths, bool keep_executable)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (!keep_executable || !(paths->rules[i].access & X))
+			mor_fd_close(&paths->rules[i].fd);
+}
+
+void mor_paths_fini(struct mor_paths *paths)
+{
+	mor_paths_close(paths, false);
+	for (size_t i = 0; i < paths->count; i++)
+		mor_free(paths->rules[i].path);
+	for (size_t i = 0; i < paths->protect_count; i++)
+		mor_free(paths->protects[i]);
+	mor_free(paths->rules);
+	mor_free(paths->protects);
+	*paths = (struct mor_paths){ 0 };
+}
+
+/* ---- judging ---- */
+
+static struct mor_verdict perform(void)
+{
+	return (struct mor_verdict){ MOR_VERDICT_PERFORM, 0, NULL };
+}
+
+static struct mor_verdict quiet(int error)
+{
+	return (struct mor_verdict){ MOR_VERDICT_QUIET, error, NULL };
+}
+
+static struct mor_verdict violation(const char *rule)
+{
+	return (struct mor_verdict){ MOR_VERDICT_VIOLATION, 0, rule };
+}
+
+/* "maps" of /proc/self/maps and of /proc/self/task/17/maps; NULL: not one of the caller's own. */
+static const char *own_proc(const char *name)
+{
+	static const char self[] = "/proc/self/", task[] = "task/";
+
+	if (strncmp(name, self, sizeof(self) - 1) != 0)
+		return NULL;
+	name += sizeof(self) - 1;
+	if (strncmp(name, task, sizeof(task) - 1) == 0) {
+		const char *slash = strchr(name + sizeof(task) - 1, '/');
+
+		if (slash)
+			name = slash + 1;
+	}
+	return name;
+}
+
+static const char *last_part(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+static bool quiet_read(const char *name)
+{
+	for (size_t i = 0; i < sizeof(quiet_below) / sizeof(*quiet_below); i++)
+		if (below(name, quiet_below[i], strlen(quiet_below[i])))
+			return true;
+	return mor_text_in(mor_slice_of(last_part(name)), QUIET_NAMES);
+}
+
+struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *name)
+{
+	const struct mor_path_rule *rule = rule_for(paths, name);
+	const char *own = own_proc(name);
+
+	if (rule && rule->access & R)
+		return perform();
+	if (own && mor_text_in(mor_slice_of(own), OWN_READABLE))
+		return perform();
+	if (strcmp(name, "/dev/tty") == 0)
+		return quiet(ENXIO);
+	if (quiet_read(name))
+		return quiet(ENOENT);
+	return violation("not in declared_paths");
+}
+
+struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name)
+{
+	const struct mor_path_rule *rule = rule_for(paths, name);
+
+	if (rule && rule->access & X && rule->origin != MOR_PATH_LOADER)
+		return perform();
+	return violation("not among the programs it may run");
+}
+
+/* At a parent of a protected name only directories may be made: a link or file called .git would lead elsewhere. */
+static bool is_protected(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < paths->protect_count; i++) {
+		if (below(name, paths->protects[i], strlen(paths->protects[i])))
+			return true;
+		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) && below(paths->protects[i], name, len))
+			return true;
+	}
+	return false;
+}
+
+/* Python's caches: it goes on without them. A thread's name: cosmetic. */
+static bool quiet_write(const char *name)
+{
+	const char *cache = strstr(name, "/__pycache__"), *own = own_proc(name);
+
+	return (cache && (cache[12] == 0 || cache[12] == '/')) || (own && strcmp(own, "comm") == 0);
+}
+
+struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+{
+	const struct mor_path_rule *rule = rule_for(paths, name);
+
+	if (rule && rule->access & W) {
+		/* A rule's own directory may be filled, but neither moved nor removed. */
+		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
+			return violation("no write to the root of a rule");
+		return is_protected(paths, name, kind) ? violation("no write to a protected path") : perform();
+	}
+	if (strcmp(name, "/dev/tty") == 0)
+		return quiet(ENXIO);
+	if (quiet_write(name))
+		return quiet(EACCES);
+	if (rule && rule->origin == MOR_PATH_WORKSPACE)
+		return violation("workspace_write is not granted");
+	return violation("outside what it may write");
+}

@@ -1,0 +1,61 @@
+/*
+ * Which files a confined plugin may read, write and run: rules on canonical names, the longest one wins; the default
+ * readable set; the names where a refusal is quiet because interpreters probe them; the protected ones.
+ */
+#ifndef MOR_JAIL_PATHS_H
+#define MOR_JAIL_PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail/landlock.h"
+#include "jail/plan.h"
+
+/* struct mor_op_path.flags, and where a rule comes from. */
+enum mor_path_origin { MOR_PATH_ASKED, MOR_PATH_WORKSPACE, MOR_PATH_DEFAULT, MOR_PATH_SCRATCH,
+	MOR_PATH_LOADER /* the kernel executes it with a program; by itself it would run any file that can be read */ };
+
+struct mor_path_rule {
+	char *path; /* canonical, no slash at the end */
+	size_t len;
+	uint8_t access, origin;
+	bool directory;
+	int fd; /* O_PATH, until mor_paths_close() */
+};
+
+struct mor_paths {
+	struct mor_path_rule *rules;
+	size_t count, room;
+	char **protects;
+	size_t protect_count;
+};
+
+/* 0 or -errno. What is not there, or not within reach, gives no rule and no error. */
+int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin);
+int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn);
+/* Protects the name as it is written below its canonical parent, and what it leads to today. Whose rule it lies under is
+ * the workspace. After mor_paths_sort(). */
+int mor_paths_protect(struct mor_paths *paths, const char *path);
+void mor_paths_sort(struct mor_paths *paths); /* after the last one */
+/* Those rules that grant one of `mask`, with that part of their access. */
+int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask);
+/* Closes the handles; those of rules to execute stay if asked, for the launcher's own lock. */
+void mor_paths_close(struct mor_paths *paths, bool keep_executable);
+void mor_paths_fini(struct mor_paths *paths);
+
+enum mor_verdict_kind { MOR_VERDICT_PERFORM, MOR_VERDICT_QUIET, MOR_VERDICT_VIOLATION };
+struct mor_verdict {
+	enum mor_verdict_kind kind;
+	int error;        /* QUIET: to answer     */
+	const char *rule; /* VIOLATION: for people */
+};
+/* `name` is canonical; what belongs to the caller in /proc begins with /proc/self. */
+struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *name);
+struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name);
+/* What the write does there: changes a file, or a directory that stays (its mode, a nameless file in it); makes a
+ * directory; removes; makes, moves or replaces anything else. */
+enum mor_write_kind { MOR_WRITE_CONTENT, MOR_WRITE_INSIDE, MOR_WRITE_MKDIR, MOR_WRITE_REMOVE, MOR_WRITE_PLACE };
+struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
+
+#endif

@@ -1,0 +1,234 @@
+/* Writing a plan: policy and command in, a sealed memfd out. The library's half. */
+#include "jail/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "jail/policy.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+static int pad(struct mor_buf *plan)
+{
+	static const char zeros[8];
+
+	return mor_buf_append(plan, zeros, -plan->len & 7);
+}
+
+int mor_plan_begin(struct mor_buf *plan)
+{
+	struct mor_plan_head head = { .magic = MOR_PLAN_MAGIC, .version = MOR_PLAN_VERSION };
+
+	return mor_buf_append(plan, &head, sizeof(head));
+}
+
+/* The operation's head goes in first, with a size that `close_op` corrects once the payload is there. */
+static size_t open_op(struct mor_buf *plan, enum mor_plan_kind kind)
+{
+	struct mor_plan_op op = { .kind = kind };
+
+	mor_buf_append(plan, &op, sizeof(op));
+	return plan->len;
+}
+
+static int close_op(struct mor_buf *plan, size_t from)
+{
+	struct mor_plan_head *head;
+	uint32_t size = (uint32_t)(plan->len - from);
+
+	pad(plan);
+	if (mor_buf_failed(plan))
+		return plan->status;
+	memcpy(plan->data + from - sizeof(size), &size, sizeof(size));
+	head = (struct mor_plan_head *)plan->data;
+	head->count++;
+	return 0;
+}
+
+int mor_plan_add(struct mor_buf *plan, enum mor_plan_kind kind, const void *payload, size_t size)
+{
+	size_t from = open_op(plan, kind);
+
+	mor_buf_append(plan, payload, size);
+	return close_op(plan, from);
+}
+
+int mor_plan_add_text(struct mor_buf *plan, enum mor_plan_kind kind, const char *text)
+{
+	return mor_plan_add(plan, kind, text, strlen(text) + 1);
+}
+
+int mor_plan_add_list(struct mor_buf *plan, enum mor_plan_kind kind, const char *const *texts)
+{
+	size_t from = open_op(plan, kind);
+
+	for (; *texts; texts++)
+		mor_buf_append(plan, *texts, strlen(*texts) + 1);
+	return close_op(plan, from);
+}
+
+int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, const char *path)
+{
+	struct mor_op_path rule = { .access = access, .flags = flags };
+	size_t from = open_op(plan, MOR_OP_PATH);
+
+	mor_buf_append(plan, &rule, sizeof(rule));
+	mor_buf_append(plan, path, strlen(path) + 1);
+	return close_op(plan, from);
+}
+
+int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value)
+{
+	struct mor_op_limit limit = { .resource = resource, .value = value };
+
+	return mor_plan_add(plan, MOR_OP_LIMIT, &limit, sizeof(limit));
+}
+
+/* ---- from a policy ---- */
+
+static void add_level(struct mor_buf *plan, const struct mor_policy *policy, const struct mor_limits *limits)
+{
+	struct mor_op_level level = { .level = MOR_LEVEL_GUARDED };
+
+	if (policy) {
+		level.level = policy->level;
+		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) | (policy->spawn ? MOR_JAIL_SPAWN : 0u) |
+			      (policy->pidns ? MOR_JAIL_PIDNS : 0u);
+		level.landlock_abi_cap = policy->landlock_abi_cap;
+		level.processes = limits->processes;
+	}
+	mor_plan_add(plan, MOR_OP_LEVEL, &level, sizeof(level));
+}
+
+static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bool confined)
+{
+	const struct {
+		uint32_t resource;
+		uint64_t value;
+	} rows[] = {
+		/* Not RLIMIT_AS: Node reserves more address space than it ever uses. */
+		{ RLIMIT_DATA, limits->memory_bytes },
+		{ RLIMIT_FSIZE, limits->file_bytes },
+		{ RLIMIT_CPU, limits->cpu_s },
+		{ RLIMIT_NOFILE, limits->open_files },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].value)
+			mor_plan_add_limit(plan, rows[i].resource, rows[i].value);
+	}
+	if (confined) /* a core file would be written by the kernel, outside every rule */
+		mor_plan_add_limit(plan, RLIMIT_CORE, 0);
+	if (limits->wall_ms)
+		mor_plan_add(plan, MOR_OP_WALL, &limits->wall_ms, sizeof(limits->wall_ms));
+}
+
+static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
+{
+	if (policy->plugin_dir)
+		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, policy->plugin_dir);
+	if (policy->workspace)
+		mor_plan_add_path(plan, MOR_MAY_READ | (policy->workspace_write ? MOR_MAY_WRITE : 0u), 0,
+				  policy->workspace);
+	for (char **path = policy->read_paths; path && *path; path++)
+		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, *path);
+	mor_plan_add_text(plan, MOR_OP_SCRATCH, policy->scratch ? policy->scratch : "");
+}
+
+/* They are relative to the workspace; the guardian knows only whole names. */
+static void add_protected(struct mor_buf *plan, const struct mor_policy *policy)
+{
+	if (!policy->workspace)
+		return;
+	for (const char *const *name = mor_policy_protected(policy); *name; name++) {
+		size_t from = open_op(plan, MOR_OP_PROTECT);
+
+		mor_buf_text(plan, policy->workspace);
+		mor_buf_byte(plan, '/');
+		mor_buf_append(plan, *name, strlen(*name) + 1);
+		close_op(plan, from);
+	}
+}
+
+static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
+{
+	struct mor_limits limits = mor_policy_limits(policy);
+	bool confined = mor_policy_confined(policy);
+
+	add_level(plan, policy, &limits);
+	add_limits(plan, &limits, confined);
+	if (policy->grace_ms)
+		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace_ms, sizeof(policy->grace_ms));
+	if (!confined)
+		return;
+	add_paths(plan, policy);
+	add_protected(plan, policy);
+}
+
+int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy)
+{
+	int32_t host = command->host;
+
+	mor_plan_begin(plan);
+	if (policy)
+		add_policy(plan, policy);
+	else
+		add_level(plan, NULL, NULL);
+	mor_plan_add(plan, MOR_OP_HOST, &host, sizeof(host));
+	mor_plan_add_list(plan, MOR_OP_ARGV, command->argv);
+	mor_plan_add_list(plan, MOR_OP_ENV, command->env);
+	if (command->cwd)
+		mor_plan_add_text(plan, MOR_OP_CWD, command->cwd);
+	return plan->status;
+}
+
+/* ---- the memfd ---- */
+
+static int new_memfd(void)
+{
+	int fd = memfd_create("mortise-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	/* Before 6.3 that flag is unknown; from then on a machine may insist on it. */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("mortise-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd < 0 ? -errno : fd;
+}
+
+static int fill(int fd, const struct mor_buf *plan)
+{
+	size_t done = 0;
+
+	while (done < plan->len) {
+		ssize_t n = write(fd, plan->data + done, plan->len - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			done += (size_t)n;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -errno;
+	return 0;
+}
+
+int mor_plan_memfd(const struct mor_buf *plan)
+{
+	int fd = new_memfd(), r;
+
+	if (fd < 0)
+		return fd;
+	r = fill(fd, plan);
+	if (r < 0) {
+		mor_fd_close(&fd);
+		return r;
+	}
+	return fd;
+}

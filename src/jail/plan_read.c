@@ -1,0 +1,162 @@
+/*
+ * Reading a plan. Both sides have this file, the library for its tests. It comes from the program that started us and
+ * is sealed, and still no size in it is believed: a damaged plan must end in a refusal, not in a start.
+ */
+#include "jail/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t padded(uint32_t size)
+{
+	return ((size_t)size + 7) & ~(size_t)7;
+}
+
+/* The operation at `at`, if the whole of it is there. */
+static const struct mor_plan_op *op_at(const char *at, const char *end)
+{
+	const struct mor_plan_op *op = (const void *)at;
+
+	if ((size_t)(end - at) < sizeof(*op) || (size_t)(end - at) - sizeof(*op) < padded(op->size))
+		return NULL;
+	return op;
+}
+
+static const char *behind(const struct mor_plan_op *op)
+{
+	return (const char *)(op + 1) + padded(op->size);
+}
+
+static bool is_text(const struct mor_plan_op *op, size_t from)
+{
+	const char *text = mor_plan_payload(op);
+
+	return op->size > from && text[op->size - 1] == '\0';
+}
+
+static size_t count_texts(const struct mor_plan_op *op)
+{
+	const char *text = mor_plan_payload(op);
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < op->size; i++)
+		count += text[i] == '\0';
+	return count;
+}
+
+static char **list_of(struct mor_plan_op *op, size_t *ret_count)
+{
+	size_t count = count_texts(op);
+	char **list = calloc(count + 1, sizeof(*list)), *text = (char *)(op + 1);
+
+	for (size_t i = 0; list && i < count; i++) {
+		list[i] = text;
+		text += strlen(text) + 1;
+	}
+	*ret_count = count;
+	return list;
+}
+
+static enum mor_plan_fault read_list(struct mor_plan_op *op, char ***ret, size_t *ret_count)
+{
+	if (*ret || (op->size && !is_text(op, 0)))
+		return MOR_PLAN_DAMAGED;
+	*ret = list_of(op, ret_count);
+	return *ret ? MOR_PLAN_OK : MOR_PLAN_NO_MEMORY;
+}
+
+static enum mor_plan_fault read_fixed(const struct mor_plan_op *op, void *into, size_t size)
+{
+	if (op->size != size)
+		return MOR_PLAN_DAMAGED;
+	memcpy(into, mor_plan_payload(op), size);
+	return MOR_PLAN_OK;
+}
+
+static enum mor_plan_fault read_text(struct mor_plan_op *op, char **ret)
+{
+	if (!is_text(op, 0))
+		return MOR_PLAN_DAMAGED;
+	if (ret)
+		*ret = (char *)(op + 1);
+	return MOR_PLAN_OK;
+}
+
+static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan)
+{
+	switch (op->kind) {
+	case MOR_OP_LEVEL:
+		return read_fixed(op, &plan->level, sizeof(plan->level));
+	case MOR_OP_HOST:
+		return read_fixed(op, &plan->host, sizeof(plan->host));
+	case MOR_OP_GRACE:
+		return read_fixed(op, &plan->grace_ms, sizeof(plan->grace_ms));
+	case MOR_OP_WALL:
+		return read_fixed(op, &plan->wall_ms, sizeof(plan->wall_ms));
+	case MOR_OP_ARGV:
+		return read_list(op, &plan->argv, &plan->argc);
+	case MOR_OP_ENV:
+		return read_list(op, &plan->env, &plan->envc);
+	case MOR_OP_CWD:
+		return read_text(op, &plan->cwd);
+	case MOR_OP_SCRATCH:
+		return read_text(op, &plan->scratch);
+	case MOR_OP_PROTECT:
+		return read_text(op, NULL);
+	case MOR_OP_LIMIT:
+		return op->size == sizeof(struct mor_op_limit) ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
+	case MOR_OP_PATH:
+		return is_text(op, sizeof(struct mor_op_path)) ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
+	default:
+		return MOR_PLAN_UNKNOWN_OP;
+	}
+}
+
+static enum mor_plan_fault check_head(const struct mor_plan_head *head, size_t size)
+{
+	if (size < sizeof(*head) || head->magic != MOR_PLAN_MAGIC)
+		return MOR_PLAN_NOT_ONE;
+	return head->version == MOR_PLAN_VERSION ? MOR_PLAN_OK : MOR_PLAN_OTHER_VERSION;
+}
+
+enum mor_plan_fault mor_plan_read(void *bytes, size_t size, struct mor_plan *ret)
+{
+	const struct mor_plan_head *head = bytes;
+	char *at = (char *)bytes + sizeof(*head), *end = (char *)bytes + size;
+	enum mor_plan_fault fault = check_head(head, size);
+
+	memset(ret, 0, sizeof(*ret));
+	if (fault)
+		return fault;
+	ret->ops = (const void *)at;
+	ret->end = (const void *)end;
+	for (uint32_t i = 0; i < head->count && !fault; i++) {
+		struct mor_plan_op *op = (struct mor_plan_op *)op_at(at, end);
+
+		fault = op ? read_op(op, ret) : MOR_PLAN_DAMAGED;
+		if (op)
+			at = (char *)behind(op);
+	}
+	if (!fault && (at != end || !ret->argv || !ret->argc || !ret->env || ret->host < 1))
+		return MOR_PLAN_DAMAGED;
+	return fault;
+}
+
+void mor_plan_fini(struct mor_plan *plan)
+{
+	free(plan->argv);
+	free(plan->env);
+	plan->argv = plan->env = NULL;
+}
+
+const struct mor_plan_op *mor_plan_next(const struct mor_plan *plan, enum mor_plan_kind kind,
+					const struct mor_plan_op *after)
+{
+	const struct mor_plan_op *op = after ? (const void *)behind(after) : plan->ops;
+
+	for (; op < plan->end; op = (const void *)behind(op)) {
+		if (op->kind == (uint32_t)kind)
+			return op;
+	}
+	return NULL;
+}

@@ -1,0 +1,342 @@
+/* The policy: one table of keys, and the struct that it fills. */
+#include "jail/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#define AT(field) offsetof(struct mor_policy, field)
+#define RULE (MOR_POLICY_SETTING | MOR_POLICY_RULE)
+#define LIMIT (MOR_POLICY_SETTING | MOR_POLICY_LIMIT)
+
+const struct mor_policy_key mor_policy_keys[] = {
+	{ "level", MOR_POLICY_LEVEL, MOR_POLICY_SETTING, AT(level), "auto", NULL, "%s", NULL },
+	{ "unconfined", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(unconfined), "false", NULL, NULL, NULL },
+	{ "workspace", MOR_POLICY_PATH, RULE, AT(workspace), NULL, NULL, "may read the workspace %s",
+	  "has no workspace" },
+	{ "workspace_write", MOR_POLICY_BOOL, RULE, AT(workspace_write), "false", "permissions.workspace_write",
+	  "may write in the workspace", "may not write in the workspace" },
+	{ "protected_paths", MOR_POLICY_NAMES, RULE, AT(protected_paths), ".git/hooks, .git/config", NULL,
+	  "may not write, all the same: %s", NULL },
+	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
+	{ "scratch", MOR_POLICY_PATH, 0, AT(scratch), NULL, NULL, "may write its scratch directory %s",
+	  "may write a scratch directory of its own, removed in the end" },
+	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
+	  "may read, with all that is below: %s", "may read nothing else, except the system's libraries" },
+	{ "network", MOR_POLICY_BOOL, RULE, AT(network), "false", "permissions.network, capabilities.network",
+	  "may use the network", "may not use the network" },
+	{ "spawn", MOR_POLICY_BOOL, RULE, AT(spawn), "false", NULL,
+	  "may start programs; they are confined as it is", "may not start programs" },
+	{ "pidns", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(pidns), "false", NULL,
+	  "runs in a PID namespace of its own", NULL },
+	{ "memory", MOR_POLICY_BYTES, LIMIT, AT(limits.memory_bytes), NULL, NULL, "memory: at most %s", NULL },
+	{ "cpu", MOR_POLICY_SECONDS, LIMIT, AT(limits.cpu_s), NULL, NULL, "processor time: at most %s", NULL },
+	{ "files", MOR_POLICY_COUNT, LIMIT, AT(limits.open_files), "256", NULL, "open files: at most %s", NULL },
+	{ "file_size", MOR_POLICY_BYTES, LIMIT, AT(limits.file_bytes), NULL, NULL, "size of a file it writes: at most %s",
+	  NULL },
+	{ "wall", MOR_POLICY_DURATION, LIMIT, AT(limits.wall_ms), NULL, NULL, "run time: at most %s", NULL },
+	{ "processes", MOR_POLICY_COUNT, LIMIT, AT(limits.processes), "64", NULL, "processes: at most %s", NULL },
+	{ 0 },
+};
+
+static const char *const levels[] = {
+	[MOR_LEVEL_GUARDED] = "guarded", [MOR_LEVEL_AUTO] = "auto", [MOR_LEVEL_T0] = "t0", [MOR_LEVEL_T1] = "t1",
+};
+#define LEVELS (sizeof(levels) / sizeof(*levels))
+
+const char *mor_level_name(enum mor_level level)
+{
+	return (unsigned)level < LEVELS ? levels[level] : "unknown";
+}
+
+static void list_free(char **list)
+{
+	for (char **item = list; item && *item; item++)
+		mor_free(*item);
+	mor_free(list);
+}
+
+void mor_policy_fini(struct mor_policy *policy)
+{
+	mor_free(policy->workspace);
+	mor_free(policy->plugin_dir);
+	mor_free(policy->scratch);
+	list_free(policy->read_paths);
+	list_free(policy->protected_paths);
+	*policy = (struct mor_policy)MOR_POLICY_INIT;
+}
+
+const struct mor_policy_key *mor_policy_key(const char *name)
+{
+	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+/* ---- setting ---- */
+
+static int wrong(const struct mor_policy_key *key, const char *value, const char *wanted, mortise_error *err)
+{
+	char shown[160];
+
+	return mor_fail(err, MORTISE_EMANIFEST, "%s is \"%s\": it must be %s", key->name,
+			mor_excerpt(mor_slice_of(value), shown, sizeof(shown)), wanted);
+}
+
+static int no_memory(mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* "." and ".." in a rule would mean something else to whoever compares names. */
+static bool has_dots(const char *path)
+{
+	for (const char *part = path; *part; part += strspn(part, "/")) {
+		size_t len = strcspn(part, "/");
+
+		if ((len == 1 && part[0] == '.') || (len == 2 && part[0] == '.' && part[1] == '.'))
+			return true;
+		part += len;
+	}
+	return false;
+}
+
+/* "~/x" is below $HOME: manifests are written for any user. */
+static int expand(const struct mor_policy_key *key, const char *value, char **ret, mortise_error *err)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+	const char *home = getenv("HOME");
+
+	if (value[0] == '~' && (value[1] == '/' || !value[1])) {
+		if (!home || home[0] != '/')
+			return wrong(key, value, "an absolute path, as HOME is not set", err);
+		mor_buf_printf(&path, "%s%s", home, value + 1);
+	} else if (value[0] == '/') {
+		mor_buf_text(&path, value);
+	} else {
+		return wrong(key, value, "an absolute path, or one that begins with \"~/\"", err);
+	}
+	while (path.len > 1 && path.data[path.len - 1] == '/')
+		path.len--;
+	*ret = mor_buf_detach(&path);
+	return *ret ? 0 : no_memory(err);
+}
+
+static int set_path(const struct mor_policy_key *key, const char *value, char **field, mortise_error *err)
+{
+	char *path = NULL;
+	int r = *value ? expand(key, value, &path, err) : 0; /* "": none */
+
+	if (r < 0)
+		return r;
+	mor_free(*field);
+	*field = path;
+	return 0;
+}
+
+static int add_text(char ***list, char *text, mortise_error *err)
+{
+	size_t count = 0;
+	char **grown;
+
+	while (*list && (*list)[count])
+		count++;
+	grown = mor_realloc(*list, (count + 2) * sizeof(*grown));
+	if (!grown) {
+		mor_free(text);
+		return no_memory(err);
+	}
+	grown[count] = text;
+	grown[count + 1] = NULL;
+	*list = grown;
+	return 0;
+}
+
+/* `protected_paths = []` is not the same as none given: then nothing is protected. */
+static int make_empty(const struct mor_policy_key *key, char ***list, mortise_error *err)
+{
+	char **empty;
+
+	if (key->type != MOR_POLICY_PATHS && key->type != MOR_POLICY_NAMES)
+		return mor_fail(err, MORTISE_EMANIFEST, "%s has no value", key->name);
+	empty = mor_zalloc(sizeof(*empty));
+	if (!empty)
+		return no_memory(err);
+	list_free(*list);
+	*list = empty;
+	return 0;
+}
+
+static int add_path(const struct mor_policy_key *key, const char *value, char ***list, mortise_error *err)
+{
+	char *path = NULL;
+	int r = expand(key, value, &path, err);
+
+	return r < 0 ? r : add_text(list, path, err);
+}
+
+static int add_name(const struct mor_policy_key *key, const char *value, char ***list, mortise_error *err)
+{
+	char *copy;
+
+	if (!*value || *value == '/' || *value == '~' || has_dots(value))
+		return wrong(key, value, "relative to the workspace, without \".\" and \"..\"", err);
+	copy = mor_strdup(value);
+	return copy ? add_text(list, copy, err) : no_memory(err);
+}
+
+static int set_level(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, mortise_error *err)
+{
+	for (size_t i = 0; i < LEVELS; i++) {
+		if (strcmp(levels[i], value) != 0)
+			continue;
+		policy->level = (enum mor_level)i;
+		policy->level_given = true;
+		return 0;
+	}
+	return wrong(key, value, "one of guarded, auto, t0, t1", err);
+}
+
+static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, bool *field,
+		    mortise_error *err)
+{
+	bool on = strcmp(value, "true") == 0;
+
+	if (!on && strcmp(value, "false") != 0)
+		return wrong(key, value, "true or false", err);
+	if (on && policy->never_spawn && field == &policy->spawn)
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"spawn cannot be granted to this plugin: its specification (plugin.toml) denies it to all");
+	*field = on;
+	return 0;
+}
+
+/* 0 stands for "the default" in the struct, so as a value it would grant what it seems to forbid. */
+static int set_number(const struct mor_policy_key *key, const char *value, void *field, mortise_error *err)
+{
+	struct mor_slice text = mor_slice_of(value);
+	uint64_t size = 0;
+	uint32_t number = 0;
+
+	switch (key->type) {
+	case MOR_POLICY_BYTES:
+		if (!mor_parse_bytes(text, &size) || size == 0)
+			return wrong(key, value, "a size above 0, such as 4096, 64KiB or 10MiB", err);
+		*(uint64_t *)field = size;
+		return 0;
+	case MOR_POLICY_COUNT:
+		if (!mor_parse_u32(text, &number) || number == 0)
+			return wrong(key, value, "a whole number above 0", err);
+		break;
+	default:
+		if (!mor_parse_duration_ms(text, &number) || number == 0)
+			return wrong(key, value, "a time above 0, such as 500ms, 30s or 2m", err);
+		if (key->type == MOR_POLICY_SECONDS)
+			number = number / 1000 + (number % 1000 != 0);
+	}
+	*(uint32_t *)field = number;
+	return 0;
+}
+
+static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, mortise_error *err)
+{
+	void *field = (char *)policy + key->offset;
+
+	if (!value)
+		return make_empty(key, field, err);
+	switch (key->type) {
+	case MOR_POLICY_LEVEL:
+		return set_level(policy, key, value, err);
+	case MOR_POLICY_BOOL:
+		return set_bool(policy, key, value, field, err);
+	case MOR_POLICY_PATH:
+		return set_path(key, value, field, err);
+	case MOR_POLICY_PATHS:
+		return add_path(key, value, field, err);
+	case MOR_POLICY_NAMES:
+		return add_name(key, value, field, err);
+	default:
+		return set_number(key, value, field, err);
+	}
+}
+
+int mor_policy_set(struct mor_policy *policy, const char *name, const char *value, mortise_error *err)
+{
+	const struct mor_policy_key *key = mor_policy_key(name);
+	int r;
+
+	if (!key)
+		return mor_fail(err, MORTISE_EMANIFEST, "there is no permission \"%.60s\"", name);
+	r = set_key(policy, key, value, err);
+	if (r == 0 && (key->flags & MOR_POLICY_RULE))
+		policy->rules_given = true;
+	return r;
+}
+
+/* Rules without a level ask for confinement: whoever writes network = false does not mean "as you like". */
+int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err)
+{
+	if (policy->unconfined) {
+		policy->level = MOR_LEVEL_GUARDED;
+		policy->level_given = true;
+		return 0;
+	}
+	if (!policy->level_given)
+		policy->level = confined || policy->rules_given ? MOR_LEVEL_AUTO : MOR_LEVEL_GUARDED;
+	if (policy->workspace_write && !policy->workspace && mor_policy_confined(policy))
+		return mor_fail(err, MORTISE_EMANIFEST, "workspace_write is true, but there is no workspace: set it");
+	return 0;
+}
+
+/* ---- what holds ---- */
+
+#define FILES_DEFAULT 256
+#define PROCESSES_DEFAULT 64
+
+struct mor_limits mor_policy_limits(const struct mor_policy *policy)
+{
+	struct mor_limits limits = policy->limits;
+
+	if (!mor_policy_confined(policy))
+		return limits;
+	if (!limits.open_files)
+		limits.open_files = FILES_DEFAULT;
+	/* Without spawn there is one process, and the filter sees to it. */
+	if (!limits.processes && policy->spawn)
+		limits.processes = PROCESSES_DEFAULT;
+	return limits;
+}
+
+const char *const *mor_policy_protected(const struct mor_policy *policy)
+{
+	static const char *const protected[] = { ".git/hooks", ".git/config", NULL };
+
+	return policy->protected_paths ? (const char *const *)policy->protected_paths : protected;
+}
+
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t len = dir ? strlen(dir) : 0;
+
+	while (len > 1 && dir[len - 1] == '/')
+		len--;
+	if (len == 1) /* "/" */
+		return true;
+	return len && strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+bool mor_policy_covers(const struct mor_policy *policy, const char *path)
+{
+	if (!mor_policy_confined(policy) || lies_in(path, policy->workspace) || lies_in(path, policy->plugin_dir) ||
+	    lies_in(path, policy->scratch))
+		return true;
+	for (char **dir = policy->read_paths; dir && *dir; dir++)
+		if (lies_in(path, *dir))
+			return true;
+	return false;
+}

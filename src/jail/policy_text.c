@@ -1,0 +1,310 @@
+/*
+ * A policy in words and as JSON. One rule: nothing is said that is not enforced. A guarded plugin obeys no rule on
+ * files and network, so none of them is listed for it.
+ */
+#include "jail/policy.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+/* ---- one value ---- */
+
+static void write_list(const char *const *list, struct mor_buf *out)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		mor_buf_printf(out, "%s%s", i ? ", " : "", list[i]);
+}
+
+/* What the key is set to in this policy, its defaults included. */
+static const void *field_of(const struct mor_policy *shown, const struct mor_policy_key *key)
+{
+	return (const char *)shown + key->offset;
+}
+
+/* For people; "" when there is nothing. */
+static void write_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
+{
+	uint64_t size;
+	uint32_t number;
+	char text[32];
+
+	switch (key->type) {
+	case MOR_POLICY_LEVEL:
+	case MOR_POLICY_BOOL:
+		break;
+	case MOR_POLICY_PATH:
+		mor_buf_text(out, *(char *const *)field ? *(char *const *)field : "");
+		break;
+	case MOR_POLICY_PATHS:
+	case MOR_POLICY_NAMES:
+		write_list(*(const char *const *const *)field, out);
+		break;
+	case MOR_POLICY_BYTES:
+		memcpy(&size, field, sizeof(size));
+		mor_buf_text(out, size ? mor_format_bytes(size, text) : "");
+		break;
+	default:
+		memcpy(&number, field, sizeof(number));
+		if (number && key->type == MOR_POLICY_COUNT)
+			mor_buf_printf(out, "%u", number);
+		else if (number)
+			mor_buf_text(out, mor_format_ms((uint64_t)number * (key->type == MOR_POLICY_SECONDS ? 1000 : 1), text));
+	}
+}
+
+/* ---- lines ---- */
+
+typedef void line_fn(struct mor_slice line, void *arg);
+
+/* The table's text with the value in the place of %s. */
+static void fill(const char *text, struct mor_slice value, struct mor_buf *out)
+{
+	const char *hole = strstr(text, "%s");
+
+	mor_buf_append(out, text, hole ? (size_t)(hole - text) : strlen(text));
+	if (hole) {
+		mor_buf_slice(out, value);
+		mor_buf_text(out, hole + 2);
+	}
+}
+
+static const char *level_text(const struct mor_policy *policy)
+{
+	switch (policy->level) {
+	case MOR_LEVEL_AUTO:
+		return "confined (auto: t1 where this machine allows it, else t0)";
+	case MOR_LEVEL_T0:
+		return "confined (t0: Landlock, seccomp and a broker)";
+	case MOR_LEVEL_T1:
+		return "confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)";
+	case MOR_LEVEL_GUARDED:
+		break;
+	}
+	return policy->unconfined ?
+		"NOT CONFINED, as asked: it may do whatever this user may; all its processes are killed with it" :
+		"not confined (guarded): it may do whatever this user may; it gains no privileges, and all its processes are "
+		"killed with it";
+}
+
+/* NULL: the key says nothing about this policy. */
+static const char *text_of(const struct mor_policy *policy, const struct mor_policy_key *key, bool present)
+{
+	if (key->type == MOR_POLICY_LEVEL)
+		return level_text(policy);
+	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) && !mor_policy_confined(policy))
+		return NULL;
+	/* Writing and its exceptions are about the workspace. */
+	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace)
+		return NULL;
+	if (key->offset == offsetof(struct mor_policy, protected_paths) && !(policy->workspace && policy->workspace_write))
+		return NULL;
+	return present ? key->text : key->text_no;
+}
+
+/* The policy with its defaults filled in; borrows everything. */
+static struct mor_policy in_force(const struct mor_policy *policy)
+{
+	struct mor_policy shown = *policy;
+
+	shown.limits = mor_policy_limits(policy);
+	shown.protected_paths = (char **)(uintptr_t)mor_policy_protected(policy);
+	/* The namespaces of t1 include this one. */
+	shown.pidns = policy->pidns || policy->level == MOR_LEVEL_T1;
+	return shown;
+}
+
+static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
+{
+	struct mor_policy shown = in_force(policy);
+
+	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
+		MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT, line = MOR_BUF_INIT;
+		const void *field = field_of(&shown, key);
+		const char *text;
+
+		write_value(key, field, &value);
+		text = text_of(&shown, key, key->type == MOR_POLICY_BOOL ? *(const bool *)field : value.len > 0);
+		if (!text)
+			continue;
+		fill(text, mor_buf_view(&value), &line);
+		if (value.status || line.status)
+			return MORTISE_ENOMEM;
+		fn(mor_buf_view(&line), arg);
+	}
+	return 0;
+}
+
+static void as_line(struct mor_slice line, void *arg)
+{
+	mor_buf_slice(arg, line);
+	mor_buf_byte(arg, '\n');
+}
+
+int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out)
+{
+	int r = each_line(policy, as_line, out);
+
+	return r < 0 ? r : out->status;
+}
+
+/* ---- JSON ---- */
+
+static void json_list(const char *const *list, struct mor_buf *out)
+{
+	mor_buf_byte(out, '[');
+	for (size_t i = 0; list && list[i]; i++) {
+		mor_buf_text(out, i ? "," : "");
+		mor_buf_json_string(out, mor_slice_of(list[i]));
+	}
+	mor_buf_byte(out, ']');
+}
+
+static void json_number(uint64_t number, struct mor_buf *out)
+{
+	if (number)
+		mor_buf_printf(out, "%llu", (unsigned long long)number);
+	else
+		mor_buf_text(out, "null");
+}
+
+/* Numbers in the unit of the struct: bytes, seconds (cpu), milliseconds (wall). */
+static void json_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
+{
+	uint64_t size;
+	uint32_t number;
+
+	switch (key->type) {
+	case MOR_POLICY_LEVEL:
+		mor_buf_json_string(out, mor_slice_of(mor_level_name(*(const enum mor_level *)field)));
+		break;
+	case MOR_POLICY_BOOL:
+		mor_buf_text(out, *(const bool *)field ? "true" : "false");
+		break;
+	case MOR_POLICY_PATH:
+		if (*(char *const *)field)
+			mor_buf_json_string(out, mor_slice_of(*(char *const *)field));
+		else
+			mor_buf_text(out, "null");
+		break;
+	case MOR_POLICY_PATHS:
+	case MOR_POLICY_NAMES:
+		json_list(*(const char *const *const *)field, out);
+		break;
+	case MOR_POLICY_BYTES:
+		memcpy(&size, field, sizeof(size));
+		json_number(size, out);
+		break;
+	default:
+		memcpy(&number, field, sizeof(number));
+		json_number(number, out);
+	}
+}
+
+/* A rule that nobody enforces has no value: null, not "false", which reads as a promise. */
+static bool holds(const struct mor_policy *policy, const struct mor_policy_key *key)
+{
+	return !(key->flags & MOR_POLICY_RULE) || mor_policy_confined(policy);
+}
+
+struct json_lines {
+	struct mor_buf *out;
+	size_t count;
+};
+
+static void as_json(struct mor_slice line, void *arg)
+{
+	struct json_lines *lines = arg;
+
+	mor_buf_text(lines->out, lines->count++ ? "," : "");
+	mor_buf_json_string(lines->out, line);
+}
+
+int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out)
+{
+	struct mor_policy shown = in_force(policy);
+	struct json_lines lines = { .out = out };
+	int r;
+
+	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
+		mor_buf_printf(out, "%s\"%s\":", key == mor_policy_keys ? "{" : ",", key->name);
+		if (holds(policy, key))
+			json_value(key, field_of(&shown, key), out);
+		else
+			mor_buf_text(out, "null");
+	}
+	mor_buf_text(out, ",\"text\":[");
+	r = each_line(policy, as_json, &lines);
+	mor_buf_text(out, "]}");
+	return r < 0 ? r : out->status;
+}
+
+/* ---- violations ---- */
+
+static const struct {
+	const char *syscalls, *did;
+} deeds[] = {
+	{ "read|open-read|getdents|getdents64|opendir", "read" },
+	{ "write|open-write|creat|truncate|mkdir|mkdirat|mknod|mknodat|chmod|fchmod|fchmodat|fchmodat2|utime|utimes|"
+	  "futimesat|utimensat|symlink|symlinkat|link|linkat",
+	  "write" },
+	{ "unlink|unlinkat|rmdir", "remove" },
+	{ "rename|renameat|renameat2", "rename" },
+	{ "execve|execveat", "run" },
+	{ "fork|vfork|clone|clone3", "start a process" },
+	{ "socket|socketpair|connect|bind|listen|sendto|sendmsg", "use the network" },
+	{ "kill|tgkill|tkill|rt_sigqueueinfo|rt_tgsigqueueinfo", "signal another process" },
+	{ "ptrace|process_vm_readv|process_vm_writev|pidfd_open|pidfd_getfd|kcmp", "look into another process" },
+	{ "mount|umount2|pivot_root|chroot|unshare|setns|open_tree|move_mount|fsopen|fsmount|mount_setattr",
+	  "change mounts or namespaces" },
+};
+
+/* openat serves reading and writing: the rule says which. */
+static const char *deed(const struct mor_violation *v)
+{
+	bool opens = mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2");
+
+	if (opens)
+		return strstr(v->rule, "write") ? "write" : "read";
+	for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++)
+		if (mor_text_in(mor_slice_of(v->syscall), deeds[i].syscalls))
+			return deeds[i].did;
+	return NULL;
+}
+
+int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
+{
+	const char *did = deed(v);
+	char shown[600];
+
+	mor_buf_printf(out, "%s tried to ", v->plugin);
+	if (did)
+		mor_buf_text(out, did);
+	else
+		mor_buf_printf(out, "call %s()", v->syscall);
+	/* A plugin chooses this name: it must not steer a terminal. */
+	if (*v->path)
+		mor_buf_printf(out, " %s", mor_printable(mor_slice_of(v->path), shown, sizeof(shown)));
+	if (*v->rule)
+		mor_buf_printf(out, ": %s", v->rule);
+	return out->status;
+}
+
+int mor_violation_json(const struct mor_violation *v, struct mor_buf *out)
+{
+	const struct {
+		const char *name, *text;
+	} members[] = { { "plugin", v->plugin }, { "syscall", v->syscall }, { "path", v->path }, { "rule", v->rule } };
+
+	mor_buf_text(out, "{\"event\":\"sandbox_violation\"");
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		mor_buf_printf(out, ",\"%s\":", members[i].name);
+		if (*members[i].text)
+			mor_buf_json_string(out, mor_slice_of(members[i].text));
+		else
+			mor_buf_text(out, "null");
+	}
+	mor_buf_text(out, "}");
+	return out->status;
+}

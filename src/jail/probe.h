@@ -1,0 +1,49 @@
+/*
+ * What this kernel and this user's session allow, found out by trying. Each probe leaves nothing behind; those that
+ * would change the process try in a child, which is made with clone (no handlers, no exit functions run in it) and
+ * reaped before the probe returns. Any thread.
+ */
+#ifndef MOR_JAIL_PROBE_H
+#define MOR_JAIL_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Landlock's ABI, from 1; 0: the kernel was built without it or it is switched off; *ret_errno says which (ENOSYS,
+ * EOPNOTSUPP). */
+int mor_probe_landlock(int *ret_errno);
+/* What each ABI added, and who else stops the same thing. Ends with abi 0. */
+struct mor_landlock_abi {
+	int abi;
+	const char *kernel, *adds, *otherwise;
+};
+extern const struct mor_landlock_abi mor_landlock_abis[];
+
+struct mor_probe_seccomp {
+	int filter;       /* 0: a filter with a listener can be installed; else the errno (EBUSY: somebody above us listens) */
+	bool killable;    /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
+	bool add_fd_send; /* SECCOMP_ADDFD_FLAG_SEND, Linux 5.14 */
+	bool sync_wake;   /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
+};
+void mor_probe_seccomp(struct mor_probe_seccomp *ret);
+
+/* Each 0, or the errno of what was refused. */
+struct mor_probe_namespaces {
+	int user, pid, mount, net, ipc, uts;
+	int minimal_root; /* in them: make mounts private, mount a tmpfs, write the id map: what t1 does at its start */
+};
+void mor_probe_namespaces(struct mor_probe_namespaces *ret);
+
+struct mor_probe_cgroup {
+	bool v2;              /* a cgroup2 file system is mounted                        */
+	int delegated;        /* 0: a child group can be made in ours; else the errno    */
+	bool kill;            /* it has cgroup.kill                                      */
+	char controllers[96]; /* of our group: "cpu memory pids", or ""                  */
+	char path[256];       /* of our group                                            */
+};
+void mor_probe_cgroup(struct mor_probe_cgroup *ret);
+
+/* The number in a file of /proc/sys; -1: it is not there. */
+int64_t mor_probe_sysctl(const char *path);
+
+#endif

@@ -1,0 +1,105 @@
+/* Records to the host, and the texts in them. No stdio: its buffers and locale tables would be most of our memory. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/confine.h"
+#include "jail/guard.h"
+
+int64_t mor_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void mor_record_send(struct mor_record *record)
+{
+	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);
+
+	record->version = MOR_PLAN_VERSION;
+	/* The queue of this socket holds more than the three records there ever are, so it never blocks. */
+	while (send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+void mor_record_failure(const struct mor_setup_failure *failure)
+{
+	struct mor_record record = { .step = failure->step, .error = failure->error };
+
+	record.kind = failure->step == MOR_AT_EXEC ? MOR_RECORD_EXEC_FAILED : MOR_RECORD_SETUP_FAILED;
+	memcpy(record.text, failure->text, sizeof(record.text));
+	mor_record_send(&record);
+}
+
+/* ---- texts ---- */
+
+struct text {
+	char *at, *end;
+};
+
+static void put(struct text *out, const char *text)
+{
+	while (*text && out->at < out->end)
+		*out->at++ = *text++;
+}
+
+static void put_number(struct text *out, long long number)
+{
+	unsigned long long left = number < 0 ? -(unsigned long long)number : (unsigned long long)number;
+	char digits[24], *at = digits + sizeof(digits) - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (number < 0)
+		*--at = '-';
+	put(out, at);
+}
+
+/* One conversion; returns where it ends. What is not known is shown as it stands. */
+static const char *convert(struct text *out, const char *format, va_list *args)
+{
+	bool is_long = *format == 'l';
+
+	if (is_long)
+		format++;
+	if (*format == 's') {
+		put(out, va_arg(*args, const char *));
+	} else if (*format == 'd') {
+		put_number(out, is_long ? va_arg(*args, long) : va_arg(*args, int));
+	} else if (*format == 'u') {
+		put_number(out, is_long ? (long long)va_arg(*args, unsigned long) : va_arg(*args, unsigned));
+	} else {
+		char one[2] = { *format, '\0' };
+
+		put(out, one);
+	}
+	return *format ? format + 1 : format;
+}
+
+int mor_setup_fail(struct mor_setup_failure *failure, int step, int error, const char *format, ...)
+{
+	struct text out = { failure->text, failure->text + sizeof(failure->text) - 1 };
+	va_list args;
+
+	va_start(args, format);
+	while (*format) {
+		char one[2] = { *format, '\0' };
+
+		if (*format++ == '%')
+			format = convert(&out, format, &args);
+		else
+			put(&out, one);
+	}
+	va_end(args);
+	*out.at = '\0';
+	failure->error = error;
+	failure->step = step; /* last: whoever shares this memory looks at it */
+	return -1;
+}

@@ -1,0 +1,124 @@
+/*
+ * The complete kill. We are the subreaper of all that the plugin ever starts, so whoever loses its parent becomes our
+ * child, whatever session or group it has fled to. Hence: kill the children we have, reap, look again, until there are
+ * none. Signals go by number, and only to children that we have not reaped: nobody else can have such a number.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/guard.h"
+
+enum {
+	PATIENCE_MS = 5000, /* what SIGKILL has not ended by then hangs in the kernel             */
+	LOOK_MS = 2         /* a child may be reparented to us without any signal to tell us of it */
+};
+
+static int list = -1;
+
+/* Whether /proc shows our own PID namespace: else its numbers mean nothing here. */
+static bool proc_is_ours(void)
+{
+	char text[16] = "";
+	pid_t pid = 0;
+
+	if (readlink("/proc/self", text, sizeof(text) - 1) < 0)
+		return false;
+	for (const char *at = text; *at >= '0' && *at <= '9'; at++)
+		pid = pid * 10 + (*at - '0');
+	return pid == getpid();
+}
+
+int mor_tree_open(void)
+{
+	if (!proc_is_ours())
+		return -EXDEV;
+	list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	return list < 0 ? -errno : 0;
+}
+
+/* The system call, because glibc's waitid() hides the rusage. */
+int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret)
+{
+	siginfo_t info = { 0 };
+	long r;
+
+	do
+		r = syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : pid, &info, WEXITED | flags, &ret->usage);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -errno;
+	ret->pid = info.si_pid;
+	ret->status = info.si_status;
+	ret->code = info.si_code;
+	return info.si_pid ? 1 : 0;
+}
+
+/* Belt and braces: whoever this says yes to can be nobody else until we reap it. */
+static bool is_ours(pid_t pid)
+{
+	struct mor_ended ended;
+
+	return mor_wait_child(pid, WNOHANG | WNOWAIT, &ended) >= 0;
+}
+
+static void kill_children(void)
+{
+	char text[1024];
+	pid_t pid = 0;
+	ssize_t n;
+
+	if (lseek(list, 0, SEEK_SET) < 0)
+		return;
+	while ((n = read(list, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 1 && is_ours(pid))
+				kill(pid, SIGKILL);
+			pid = 0;
+		}
+	}
+}
+
+/* How many were reaped, or -ECHILD when no child is left. */
+static int reap(pid_t main_pid, struct mor_ended *main_end)
+{
+	struct mor_ended ended;
+	int count = 0, r;
+
+	while ((r = mor_wait_child(-1, WNOHANG, &ended)) > 0) {
+		count++;
+		if (main_end && ended.pid == main_pid)
+			*main_end = ended;
+	}
+	return r < 0 ? r : count;
+}
+
+bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end)
+{
+	struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
+	int64_t due = mor_now_ms() + PATIENCE_MS;
+	sigset_t child;
+	int r;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		kill_children();
+		r = reap(main_pid, main_end);
+		if (r < 0)
+			return r == -ECHILD;
+		if (mor_now_ms() >= due)
+			return false;
+		if (r == 0)
+			sigtimedwait(&child, NULL, &look);
+	}
+}

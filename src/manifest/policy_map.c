@@ -1,0 +1,165 @@
+/*
+ * Permissions as other manifests write them -> our settings of [sandbox]. Only the names change here; whoever reads the
+ * settings judges them once more, by the same rules as our own. A permission that is misspelt, or of the wrong type, is
+ * an error: a sandbox that guesses is none.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "manifest/internal.h"
+
+#define ORIGIN 320
+
+/* One object under way. */
+struct map {
+	struct mor_load *load;
+	const char *file, *object; /* "plugin.toml", "permissions" */
+	const struct mor_value *lines;
+};
+
+/* "plugin.toml:9", or the file alone. */
+static const char *origin(const struct map *map, const char *key, char out[ORIGIN])
+{
+	char name[100];
+	int64_t line;
+
+	snprintf(name, sizeof(name), "%s.%s", map->object, key);
+	line = mor_json_int(mor_json_get(map->lines, name), 0);
+	if (line > 0)
+		snprintf(out, ORIGIN, "%.280s:%lld", map->file, (long long)line);
+	else
+		snprintf(out, ORIGIN, "%.280s", map->file);
+	return out;
+}
+
+static int wrong(const struct map *map, const char *key, const struct mor_value *value, const char *wanted)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	char from[ORIGIN], shown[100];
+
+	mor_json_write(value, false, &json);
+	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s.%s is %s: it must be %s", origin(map, key, from), map->object,
+			key, mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
+}
+
+static int add(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
+{
+	char from[ORIGIN];
+
+	return mor_setting_add(map->load, "sandbox", setting, value, origin(map, key, from));
+}
+
+static int add_bool(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
+{
+	if (mor_json_type(value) != MOR_JSON_BOOL)
+		return wrong(map, key, value, "true or false");
+	return add(map, key, value, setting);
+}
+
+/* The settings list takes JSON: "true" and "false" are such texts. */
+static int add_fixed(const struct map *map, const char *key, const char *json, const char *setting)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL);
+
+	if (r < 0)
+		return mor_fail(map->load->err, r, "%s: out of memory", map->file);
+	return add(map, key, mor_doc_root(doc), setting);
+}
+
+static int add_paths(const struct map *map, const char *key, const struct mor_value *list, const char *setting)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+
+	if (mor_json_type(list) != MOR_JSON_ARRAY)
+		return wrong(map, key, list, "an array of paths");
+	while (mor_json_next(&it)) {
+		const char *path = mor_json_text(it.value, "");
+
+		if (path[0] != '/' && strncmp(path, "~/", 2) != 0)
+			return wrong(map, key, it.value, "an absolute path, or one that begins with \"~/\"");
+	}
+	return add(map, key, list, setting);
+}
+
+static int unknown(const struct map *map, const char *key, const char *known)
+{
+	char from[ORIGIN], shown[80];
+
+	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s has no \"%s\": use one of %s", origin(map, key, from),
+			map->object, mor_excerpt(mor_slice_of(key), shown, sizeof(shown)), known);
+}
+
+/* Absent: all denied. */
+static int check_object(const struct map *map, const struct mor_value *object)
+{
+	enum mor_json_type type = mor_json_type(object);
+
+	if (type == MOR_JSON_MISSING || type == MOR_JSON_OBJECT)
+		return 0;
+	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s must be a table, not %s", map->file, map->object,
+			mor_json_type_name(type));
+}
+
+/* ---- plugin.toml ---- */
+
+int mor_map_permissions(struct mor_load *load, const char *file, const struct mor_value *permissions,
+			const struct mor_value *lines)
+{
+	struct map map = { load, file, "permissions", lines };
+	struct mor_json_iter it = mor_json_iter(permissions);
+	int r = check_object(&map, permissions);
+
+	while (r == 0 && mor_json_next(&it)) {
+		const char *key = it.name.ptr;
+
+		if (mor_text_in(it.name, "workspace_write|network"))
+			r = add_bool(&map, key, it.value, key);
+		else if (mor_slice_is(it.name, "declared_paths"))
+			r = add_paths(&map, key, it.value, "read");
+		else
+			r = unknown(&map, key, "workspace_write, network, declared_paths");
+	}
+	return r;
+}
+
+/* ---- sunscreen-plugin.json ---- */
+
+/* "workspace" is all of it, for reading and writing; a scratch directory everybody has. */
+static int add_filesystem(const struct map *map, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+	bool workspace = mor_json_type(list) == MOR_JSON_MISSING; /* the default names both */
+	int r;
+
+	if (mor_json_type(list) != MOR_JSON_MISSING && mor_json_type(list) != MOR_JSON_ARRAY)
+		return wrong(map, "filesystem", list, "an array of \"workspace\" and \"scratch\"");
+	while (mor_json_next(&it)) {
+		if (!mor_text_in(mor_json_string(it.value), "workspace|scratch"))
+			return wrong(map, "filesystem", it.value, "\"workspace\" or \"scratch\"");
+		workspace = workspace || mor_slice_is(mor_json_string(it.value), "workspace");
+	}
+	r = add_fixed(map, "filesystem", workspace ? "true" : "false", "workspace_write");
+	/* Not asked for: not even to be read. */
+	return r < 0 || workspace ? r : add_fixed(map, "filesystem", "\"\"", "workspace");
+}
+
+int mor_map_capabilities(struct mor_load *load, const char *file, const struct mor_value *capabilities)
+{
+	struct map map = { load, file, "capabilities", NULL };
+	struct mor_json_iter it = mor_json_iter(capabilities);
+	int r = check_object(&map, capabilities);
+
+	while (r == 0 && mor_json_next(&it)) {
+		if (mor_slice_is(it.name, "network"))
+			r = add_bool(&map, "network", it.value, "network");
+		else if (!mor_slice_is(it.name, "filesystem"))
+			r = unknown(&map, it.name.ptr, "network, filesystem");
+	}
+	if (r == 0)
+		r = add_filesystem(&map, mor_json_get(capabilities, "filesystem"));
+	return r < 0 ? r : add_fixed(&map, "spawn", "true", "spawn");
+}

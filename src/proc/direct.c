@@ -1,0 +1,133 @@
+/*
+ * The direct back end: posix_spawn and a process group of its own. For tests and the bench; plugins are guarded.
+ *
+ * posix_spawn tells an exec that failed at once, so a process that exists here has run its program. Its end is
+ * seen on the pidfd, never guessed from EOF: then the group is killed, the child reaped, the rest of stderr
+ * told, and only then the owner hears of it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/trace.h"
+#include "proc/inside.h"
+
+/* ---- spawn ---- */
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const char *cwd, const int theirs[3])
+{
+	int r = cwd ? posix_spawn_file_actions_addchdir_np(actions, cwd) : 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = posix_spawn_file_actions_adddup2(actions, theirs[i], i);
+	/* Ours are close-on-exec; this is for the embedder's that are not. */
+	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, 3);
+}
+
+int mor_spawn_attributes(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	int r;
+
+	sigemptyset(&none);
+	/* Not sigfillset(): it leaves out glibc's own 32 and 33, which the child would then get ignored. */
+	memset(&all, 0xff, sizeof(all));
+	r = posix_spawnattr_setsigmask(attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(attr, &all);
+	if (r == 0)
+		r = posix_spawnattr_setpgroup(attr, 0);
+	/* A group of its own, not a session: a session is also a scheduling group of its own (autogroup), and
+	 * crossing between two of those costs every round trip 8 % (docs/design/0002-core.md). */
+	if (r == 0)
+		r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+							   POSIX_SPAWN_SETSIGDEF);
+	return r;
+}
+
+/* 0 or an errno, as posix_spawn(). */
+static int spawn(const struct mor_command *command, char **argv, const int theirs[3], pid_t *ret_pid)
+{
+	char *const *env = command->env ? (char *const *)command->env : environ;
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r;
+
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return r;
+	r = posix_spawnattr_init(&attr);
+	if (r == 0) {
+		r = fill_actions(&actions, command->cwd, theirs);
+		if (r == 0)
+			r = mor_spawn_attributes(&attr);
+		if (r == 0)
+			r = posix_spawn(ret_pid, argv[0], &actions, &attr, argv, env);
+		posix_spawnattr_destroy(&attr);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+static void on_started_task(struct mor_task *task)
+{
+	mor_proc_tell_started(mor_container_of(task, struct mor_proc, started));
+}
+
+static void on_child_end(struct mor_child *child, const struct mor_child_exit *how)
+{
+	struct mor_proc_exit ended = { .how = *how };
+
+	mor_proc_tell_exited(mor_container_of(child, struct mor_proc, child), &ended);
+}
+
+static int direct_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
+			struct mor_exec_failure *failure)
+{
+	pid_t pid = -1;
+	int r = mor_proc_hear_stderr(proc);
+
+	if (r < 0)
+		return mor_exec_fail(failure, MOR_STEP_PIPES, errno, r, argv[0], "cannot watch its stderr: %s",
+				     strerrordesc_np(errno));
+	r = spawn(command, argv, theirs, &pid);
+	if (r == EAGAIN || r == ENOMEM || r == EMFILE || r == ENFILE)
+		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],
+				     "cannot start a process: %s", strerrordesc_np(r));
+	if (r)
+		return mor_exec_diagnose(command, argv[0], r, failure);
+	proc->child.leads_group = true;
+	r = mor_child_watch(proc->loop, &proc->child, pid, on_child_end);
+	if (r < 0) {
+		int saved = errno;
+
+		mor_proc_kill_unwatched(pid, true);
+		return mor_exec_fail(failure, MOR_STEP_SPAWN, saved, MORTISE_ESYSTEM, argv[0],
+				     "cannot watch the process: %s", strerrordesc_np(saved));
+	}
+	proc->pid = pid;
+	mor_trace(MOR_TRACE_PROC, "pid %d is %s", pid, argv[0]);
+	mor_loop_post(proc->loop, &proc->started, on_started_task);
+	return 0;
+}
+
+static void direct_order(struct mor_proc *proc, enum mor_order order)
+{
+	/* Failures do not matter: who cannot be signalled any more has ended, and that is told on the pidfd. */
+	mor_child_signal_group(&proc->child, order == MOR_ORDER_KILL ? SIGKILL : SIGTERM);
+	if (order == MOR_ORDER_TERM)
+		mor_child_signal_group(&proc->child, SIGCONT);
+}
+
+static void direct_end(struct mor_proc *proc)
+{
+	mor_child_signal_group(&proc->child, SIGKILL);
+	/* A set-user-ID program may be beyond our signals: to wait for it could be to wait for ever. */
+	if (mor_child_signal(&proc->child, SIGKILL) == 0)
+		mor_child_reap(&proc->child, NULL);
+}
+
+const struct mor_proc_ops mor_proc_direct = { .start = direct_start, .order = direct_order, .end = direct_end };

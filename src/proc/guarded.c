@@ -1,0 +1,331 @@
+/*
+ * The guarded back end: mortise-jail stands between us and the plugin. It gets a plan in a memfd and the plugin's
+ * ends of the pipes; it answers with records on a socket. What bytes the plugin writes and reads still take no detour.
+ *
+ * We never signal the plugin: orders go over the socket. The end is seen on the guardian's pidfd, after which the
+ * socket holds the last record; where it holds none, the guardian has been killed, and the plugin died with it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/trace.h"
+#include "jail/plan.h"
+#include "proc/inside.h"
+
+enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
+
+/* ---- what could not be started ---- */
+
+static void explain(const struct mor_proc *proc, const struct mor_record *record, struct mor_exec_failure *ret)
+{
+	const struct mor_command here = { 0 }; /* the name was made whole when the command was there */
+	const char *why = strerrordesc_np(record->error), *name = proc->program ? proc->program : record->text;
+
+	if (!why)
+		why = "unknown error";
+	if (record->step == MOR_AT_EXEC)
+		mor_exec_diagnose(&here, name, record->error, ret);
+	else if (record->step == MOR_AT_CWD)
+		mor_exec_fail(ret, MOR_STEP_EXEC, record->error,
+			      record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EEXEC, record->text,
+			      "working directory: %s", why);
+	else if (record->step == MOR_AT_FORK)
+		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_ESYSTEM, name, "%s: %s", record->text, why);
+	else
+		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_EJAIL, name,
+			      "its jail could not be set up: %s (%s)", record->text, why);
+}
+
+/* ---- records ---- */
+
+static void on_started(struct mor_proc *proc, const struct mor_record *record)
+{
+	proc->pid = record->pid;
+	proc->level = record->level;
+	proc->rung = record->rung <= MOR_TREE_PIDNS ? record->rung : MOR_TREE_GROUP;
+	mor_free(mor_take(&proc->program));
+	/* Not before: nothing may be told before STARTED. If the loop cannot watch it, it is read at the end. */
+	if (mor_proc_hear_stderr(proc) < 0)
+		mor_trace(MOR_TRACE_PROC, "pid %d: stderr cannot be watched", proc->pid);
+	mor_proc_tell_started(proc);
+}
+
+/* One record, if there is one. false: none, or the socket is at its end. */
+static bool receive(struct mor_proc *proc, struct mor_record *record)
+{
+	ssize_t n;
+
+	memset(record, 0, sizeof(*record));
+	do
+		n = recv(proc->socket, record, sizeof(*record), MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) /* at its end it would be readable for ever */
+		mor_watch_stop(&proc->records);
+	return n >= (ssize_t)offsetof(struct mor_record, pid);
+}
+
+/* STARTED is told as it comes; what ends the process is kept until the guardian is reaped. */
+static void on_record(struct mor_watch *watch, unsigned events)
+{
+	struct mor_proc *proc = mor_container_of(watch, struct mor_proc, records);
+	struct mor_record record;
+
+	(void)events;
+	while (!proc->freed && receive(proc, &record)) {
+		if (record.kind == MOR_RECORD_STARTED && !proc->told)
+			on_started(proc, &record);
+		else if (record.kind != MOR_RECORD_STARTED && !proc->last.kind)
+			proc->last = record;
+	}
+}
+
+/* ---- the end ---- */
+
+static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret)
+{
+	ret->how = (struct mor_child_exit){ .known = record->known, .status = record->status,
+					    .by_signal = record->by_signal, .core = record->core,
+					    .usage = record->usage };
+	ret->violated = record->violated;
+	memcpy(ret->syscall, record->syscall, sizeof(ret->syscall));
+	memcpy(ret->path, record->path, sizeof(ret->path));
+	memcpy(ret->rule, record->rule, sizeof(ret->rule));
+	ret->syscall[sizeof(ret->syscall) - 1] = ret->path[sizeof(ret->path) - 1] = '\0';
+	ret->rule[sizeof(ret->rule) - 1] = '\0';
+	if (record->wall)
+		snprintf(ret->text, sizeof(ret->text), "killed: its wall time was over");
+	else if (record->left)
+		snprintf(ret->text, sizeof(ret->text), "killed, but some of its processes hang in the kernel");
+}
+
+static void fill_lost(const struct mor_child_exit *how, struct mor_proc_exit *ret)
+{
+	char text[48];
+
+	*ret = (struct mor_proc_exit){ .lost = true };
+	mor_exit_text(how, text, sizeof(text));
+	snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
+}
+
+static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *record, const struct mor_child_exit *how)
+{
+	struct mor_exec_failure failure = { 0 };
+	char text[64];
+
+	if (record) {
+		explain(proc, record, &failure);
+	} else {
+		mor_exit_text(how, text, sizeof(text));
+		mor_exec_fail(&failure, MOR_STEP_SPAWN, ECHILD, MORTISE_EJAIL, proc->program ? proc->program : "plugin",
+			      "mortise-jail %s before it had started the plugin", text);
+	}
+	mor_trace(MOR_TRACE_PROC, "not started: %s", failure.text);
+	if (proc->events.on_exec_failed)
+		proc->events.on_exec_failed(proc->arg, &failure);
+}
+
+static void on_guardian_end(struct mor_child *child, const struct mor_child_exit *how)
+{
+	struct mor_proc *proc = mor_container_of(child, struct mor_proc, child);
+	struct mor_proc_exit ended = { 0 };
+	const struct mor_record *last = &proc->last;
+
+	on_record(&proc->records, 0);
+	if (proc->freed)
+		return;
+	mor_watch_stop(&proc->records);
+	if (!proc->told) {
+		tell_exec_failed(proc, last->kind && last->kind != MOR_RECORD_EXITED ? last : NULL, how);
+		return;
+	}
+	if (last->kind == MOR_RECORD_EXITED)
+		fill_exit(last, &ended);
+	else
+		fill_lost(how, &ended);
+	mor_proc_tell_exited(proc, &ended);
+}
+
+/* ---- start ---- */
+
+static int make_plan(const struct mor_command *command, char **argv)
+{
+	struct mor_plan_command what = {
+		.argv = (const char *const *)argv,
+		.env = command->env ? command->env : (const char *const *)environ,
+		.cwd = command->cwd,
+		.host = getpid(),
+	};
+	MOR_CLEAN(mor_buf) struct mor_buf plan = MOR_BUF_INIT;
+
+	if (mor_plan_make(&plan, &what, command->policy) < 0)
+		return -ENOMEM;
+	return mor_plan_memfd(&plan);
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3], int plan, int socket)
+{
+	int r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = posix_spawn_file_actions_adddup2(actions, theirs[i], i);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(actions, plan, MOR_PLAN_FD);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(actions, socket, MOR_GUARD_FD);
+	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, MOR_GUARD_FD + 1);
+}
+
+/* 0 or an errno, as posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
+static int spawn_helper(const char *helper, const int theirs[3], int plan, int socket, pid_t *ret_pid)
+{
+	static char name[] = "mortise-jail";
+	char *argv[] = { name, NULL }, *env[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return r;
+	r = posix_spawnattr_init(&attr);
+	if (r == 0) {
+		r = fill_actions(&actions, theirs, plan, socket);
+		if (r == 0)
+			r = mor_spawn_attributes(&attr);
+		if (r == 0)
+			r = posix_spawn(ret_pid, helper, &actions, &attr, argv, env);
+		posix_spawnattr_destroy(&attr);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+static int watch(struct mor_proc *proc, pid_t pid)
+{
+	int r = mor_watch_start(proc->loop, &proc->records, proc->socket, MOR_READABLE, on_record), saved;
+
+	if (r == 0)
+		r = mor_child_watch(proc->loop, &proc->child, pid, on_guardian_end);
+	if (r == 0)
+		return 0;
+	saved = errno;
+	mor_proc_kill_unwatched(pid, false);
+	return saved;
+}
+
+static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper)
+{
+	if (error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE)
+		return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, program,
+				     "cannot start a process: %s", strerrordesc_np(error));
+	return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_EJAIL, helper,
+			     "the helper that guards plugins cannot be run: %s", strerrordesc_np(error));
+}
+
+static int run(struct mor_proc *proc, const char *helper, char **argv, const int theirs[3], int ends[2], int plan,
+	       struct mor_exec_failure *failure)
+{
+	pid_t pid = -1;
+	int r;
+
+	/* In the child the plan and the socket come last; where they lie low a dup2 before them would hit them. */
+	r = mor_fd_lift(&plan, MOR_GUARD_FD + 1);
+	if (r == 0)
+		r = mor_fd_lift(&ends[1], MOR_GUARD_FD + 1);
+	if (r == 0)
+		r = -spawn_helper(helper, theirs, plan, ends[1], &pid);
+	mor_fd_close(&plan);
+	mor_fd_close(&ends[1]);
+	proc->socket = ends[0];
+	if (r < 0)
+		return not_spawned(failure, -r, argv[0], helper);
+	r = watch(proc, pid);
+	if (r)
+		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],
+				     "cannot watch the process: %s", strerrordesc_np(r));
+	mor_trace(MOR_TRACE_PROC, "guardian %d of %s", pid, argv[0]);
+	return 0;
+}
+
+/* For the texts of a failure that is heard of later, when the command is gone. */
+static int remember_program(struct mor_proc *proc, const struct mor_command *command, const char *program)
+{
+	char seen[PATH_MAX];
+
+	if (!mor_seen_from(command, program, seen))
+		return -ENAMETOOLONG;
+	proc->program = mor_strdup(seen);
+	return proc->program ? 0 : -ENOMEM;
+}
+
+static int guarded_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
+			 struct mor_exec_failure *failure)
+{
+	const char *helper = mor_helper_path(command->helper);
+	int ends[2], plan, r;
+
+	/* Most of what exec would refuse is seen beforehand, and told at once. */
+	r = mor_exec_foresee(command, argv[0], failure);
+	if (r < 0)
+		return r;
+	r = remember_program(proc, command, argv[0]);
+	plan = r < 0 ? r : make_plan(command, argv);
+	if (plan == -ENOMEM)
+		return mor_proc_no_memory(failure, argv[0]);
+	if (plan < 0)
+		return mor_exec_fail(failure, MOR_STEP_PIPES, -plan, MORTISE_ESYSTEM, argv[0],
+				     "cannot write its plan: %s", strerrordesc_np(-plan));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		r = errno;
+		mor_fd_close(&plan);
+		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0], "cannot make a socket: %s",
+				     strerrordesc_np(r));
+	}
+	return run(proc, helper, argv, theirs, ends, plan, failure);
+}
+
+/* ---- orders ---- */
+
+static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
+{
+	struct mor_guard_order order = { .kind = kind };
+
+	return send(proc->socket, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(order);
+}
+
+static void guarded_order(struct mor_proc *proc, enum mor_order order)
+{
+	/* A guardian that somebody has stopped must hear it too. */
+	mor_child_signal(&proc->child, SIGCONT);
+	/* One that cannot be told to kill is killed itself, and the plugin with it. */
+	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) && order == MOR_ORDER_KILL)
+		mor_child_signal(&proc->child, SIGKILL);
+}
+
+/* The guardian ends when the whole tree has. */
+static void guarded_end(struct mor_proc *proc)
+{
+	struct pollfd pfd = { .fd = proc->child.pidfd, .events = POLLIN };
+	int r;
+
+	guarded_order(proc, MOR_ORDER_KILL);
+	do
+		r = poll(&pfd, 1, END_MS);
+	while (r < 0 && errno == EINTR);
+	if (r <= 0)
+		mor_child_signal(&proc->child, SIGKILL);
+	mor_child_reap(&proc->child, NULL);
+}
+
+const struct mor_proc_ops mor_proc_guarded = { .start = guarded_start, .order = guarded_order, .end = guarded_end };

@@ -1,0 +1,49 @@
+/*
+ * Where mortise-jail is: where the host says; beside the build tree's own programs while they run from there; else
+ * where it was installed. Never in a directory that merely lies near: somebody else may write there.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc/inside.h"
+
+#define INSTALLED MORTISE_LIBEXECDIR "/mortise/mortise-jail"
+#define BUILT	  MORTISE_BUILDDIR "/mortise-jail"
+
+static bool lies_in_build(const char *path)
+{
+	size_t len = strlen(MORTISE_BUILDDIR);
+
+	return strncmp(path, MORTISE_BUILDDIR, len) == 0 && path[len] == '/';
+}
+
+/* Whether the code that is running, library or program, lies in the build directory. */
+static bool runs_from_build(void)
+{
+	char self[PATH_MAX];
+	ssize_t n;
+	Dl_info info;
+
+	if (dladdr((void *)&mor_proc_guarded, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
+	    realpath(info.dli_fname, self))
+		return lies_in_build(self);
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return false;
+	self[n] = '\0';
+	return lies_in_build(self);
+}
+
+const char *mor_helper_path(const char *asked)
+{
+	static int from_build = -1; /* the answer never changes; two threads would find the same */
+
+	if (asked)
+		return asked;
+	if (from_build < 0)
+		from_build = runs_from_build();
+	return from_build ? BUILT : INSTALLED;
+}

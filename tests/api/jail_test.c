@@ -1,0 +1,206 @@
+/* mortise_jail_run() and mortise_doctor() as an embedder calls them. Level "guarded": what each level confines is for
+ * tests/jail; here statuses, ends, orders and sizes. Nothing in it reads stdin. */
+#include "leak.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mortise/mortise.h>
+
+static const char *const guarded[] = { "level=guarded", NULL };
+
+static int run_with(mortise_jail_options opt, const char *script, mortise_jail_result *ret, mortise_error *err)
+{
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+
+	opt.size = sizeof(opt);
+	if (script)
+		opt.argv = argv;
+	if (!opt.policy)
+		opt.policy = guarded;
+	*ret = (mortise_jail_result){ .size = sizeof(*ret) };
+	*err = (mortise_error){ 0 };
+	return mortise_jail_run(&opt, ret, err);
+}
+
+static void test_ends(void **state)
+{
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(run_with((mortise_jail_options){ 0 }, "exit 0", &ret, &err), 0);
+	assert_int_equal(ret.exit_code, 0);
+	assert_string_equal(ret.level, "guarded");
+	assert_int_equal(run_with((mortise_jail_options){ 0 }, "exit 41", &ret, &err), 0);
+	assert_int_equal(ret.exit_code, 41);
+	assert_int_equal(ret.signal, 0);
+	assert_int_equal(run_with((mortise_jail_options){ 0 }, "kill -KILL $$", &ret, &err), 0);
+	assert_int_equal(ret.exit_code, 128 + SIGKILL);
+	assert_int_equal(ret.signal, SIGKILL);
+	assert_int_equal(ret.timed_out, 0);
+}
+
+static void test_wall(void **state)
+{
+	static const char *const policy[] = { "level=guarded", "wall=100ms", NULL };
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(run_with((mortise_jail_options){ .policy = policy }, "sleep 60", &ret, &err), 0);
+	assert_int_equal(ret.timed_out, 1);
+	assert_int_equal(ret.signal, SIGKILL);
+}
+
+static void test_refused(void **state)
+{
+	static const char *const missing[] = { "/no/such/program", NULL }, *const nothing[] = { NULL };
+	static const char *const file[] = { "/etc/hostname", NULL };
+	static const struct {
+		const char *pair, *text;
+	} cases[] = {
+		{ "level=strong", "level is \"strong\": it must be one of guarded, auto, t0, t1" },
+		{ "read=x", "read is \"x\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "nonsense", "policy \"nonsense\": write it as key=value" },
+		{ "colour=red", "there is no permission \"colour\"" },
+		{ "workspace_write=true", "workspace_write is true, but there is no workspace: set it" },
+	};
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(run_with((mortise_jail_options){ .argv = missing }, NULL, &ret, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(run_with((mortise_jail_options){ .argv = file }, NULL, &ret, &err), MORTISE_EEXEC);
+	assert_int_equal(run_with((mortise_jail_options){ .argv = nothing }, NULL, &ret, &err), MORTISE_EINVAL);
+	assert_int_equal(run_with((mortise_jail_options){ .flags = 1 }, "exit 0", &ret, &err), MORTISE_EINVAL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *const policy[] = { cases[i].pair, NULL };
+
+		assert_int_equal(run_with((mortise_jail_options){ .policy = policy }, "exit 0", &ret, &err), MORTISE_EINVAL);
+		assert_string_equal(err.text, cases[i].text);
+	}
+}
+
+/* No helper, or one that is none: nothing runs, and the status says so. */
+static void test_helper(void **state)
+{
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(run_with((mortise_jail_options){ .helper = "/no/mortise-jail" }, "exit 0", &ret, &err), MORTISE_EJAIL);
+	assert_non_null(strstr(err.text, "/no/mortise-jail"));
+	assert_int_equal(ret.exit_code, 125);
+	assert_string_equal(ret.level, "");
+	assert_int_equal(run_with((mortise_jail_options){ .helper = "/bin/true" }, "exit 0", &ret, &err), MORTISE_EJAIL);
+	assert_non_null(strstr(err.text, "ended without saying"));
+}
+
+/* Older and newer callers. */
+static void test_sizes(void **state)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "exit 5", NULL };
+	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = guarded };
+	mortise_jail_result ret = { .size = offsetof(mortise_jail_result, signal), .signal = 77 };
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(mortise_jail_run(&opt, &ret, &err), 0);
+	assert_int_equal(ret.exit_code, 5);
+	assert_int_equal(ret.signal, 77); /* no room was promised there */
+	ret.size = 0;
+	assert_int_equal(mortise_jail_run(&opt, &ret, &err), MORTISE_EINVAL);
+	assert_int_equal(mortise_jail_run(&opt, NULL, &err), MORTISE_EINVAL);
+	assert_int_equal(mortise_jail_run(NULL, &ret, &err), MORTISE_EINVAL);
+}
+
+/* ---- orders ---- */
+
+struct waker {
+	mortise_host *host;
+	enum mortise_jail_order orders[3];
+	int asked;
+	int up; /* the program writes here when it is ready */
+};
+
+static enum mortise_jail_order on_wakeup(void *arg)
+{
+	struct waker *waker = arg;
+
+	return waker->asked < 3 ? waker->orders[waker->asked++] : MORTISE_JAIL_KILL;
+}
+
+/* Wakes the host once for each byte that the program writes. */
+static void *wake(void *arg)
+{
+	struct waker *waker = arg;
+	char byte;
+
+	while (read(waker->up, &byte, 1) == 1)
+		if (byte == '.')
+			mortise_host_wakeup(waker->host);
+	return NULL;
+}
+
+/* stderr of the program is a pipe of ours for the time of the run. */
+static int run_woken(struct waker *waker, const char *script, mortise_jail_result *ret)
+{
+	int fds[2], saved = dup(2), r;
+	pthread_t thread;
+	mortise_error err;
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(dup2(fds[1], 2), 2);
+	close(fds[1]);
+	waker->up = fds[0];
+	assert_int_equal(mortise_host_new(NULL, &waker->host, &err), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wake, waker), 0);
+	r = run_with((mortise_jail_options){ .host = waker->host, .on_wakeup = on_wakeup, .arg = waker }, script, ret, &err);
+	dup2(saved, 2);
+	close(saved);
+	pthread_join(thread, NULL);
+	close(fds[0]);
+	mortise_host_free(waker->host);
+	return r;
+}
+
+static void test_orders(void **state)
+{
+	struct waker term = { .orders = { MORTISE_JAIL_GO_ON, MORTISE_JAIL_TERM } };
+	struct waker killed = { .orders = { MORTISE_JAIL_KILL } };
+	mortise_jail_result ret;
+
+	(void)state;
+	/* The first wake-up changes nothing; SIGTERM comes with the second, and is caught. */
+	assert_int_equal(run_woken(&term, "trap 'exit 33' TERM; echo . >&2; sleep 0.1; echo . >&2; while :; do sleep 0.05; done",
+				   &ret), 0);
+	assert_int_equal(ret.exit_code, 33);
+	assert_int_equal(term.asked, 2);
+	assert_int_equal(run_woken(&killed, "trap '' TERM; echo . >&2; while :; do sleep 0.05; done", &ret), 0);
+	assert_int_equal(ret.signal, SIGKILL);
+}
+
+static void test_doctor(void **state)
+{
+	char *json = NULL;
+
+	(void)state;
+	assert_int_equal(mortise_doctor(NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_doctor(&json), 0);
+	assert_non_null(strstr(json, "\"level\":\"guarded\",\"available\":true"));
+	assert_non_null(strstr(json, "\"name\":\"landlock\""));
+	mortise_free(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_ends),  MOR_TEST(test_wall),   MOR_TEST(test_refused), MOR_TEST(test_helper),
+		MOR_TEST(test_sizes), MOR_TEST(test_orders), MOR_TEST(test_doctor),
+	};
+
+	return mor_run_group("api/jail", tests);
+}

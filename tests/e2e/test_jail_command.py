@@ -1,0 +1,355 @@
+"""mortise jail: any program, its own exit status, 9 for a violation, 125 where there is no jail.
+
+The catalogue of escapes is in tests/jail; here the command itself: options, texts, streams, signals, what is left behind.
+"""
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import Case, ECHO, LIMIT, MORTISE, PYTHON, without_color
+
+
+def levels():
+    """Those that work here. A kernel that has what t0 needs must have t0: test_doctor sees to it."""
+    if not MORTISE.exists():
+        return []
+    done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
+    return [level["level"] for level in json.loads(done.stdout)["levels"] if level["available"] and level["level"] != "guarded"]
+
+
+LEVELS = levels()
+
+
+def at_each_level(test):
+    @functools.wraps(test)
+    def run(self):
+        for level in LEVELS:
+            with self.subTest(level=level):
+                test(self, level)
+    return run
+
+
+class Words(Case):
+    """What is wrong on the line is told before anything runs."""
+
+    def test_usage(self):
+        for words, text in (([], 'write the program after "--"'), (["true"], 'after "--"'), (["--"], 'after "--"'),
+                            (["--write", "--", "true"], "--write needs --workspace"),
+                            (["--limit", "memory", "--", "true"], "NAME=VALUE"),
+                            (["--limit", "colour=red", "--", "true"], "memory, cpu, files"),
+                            (["--limit", "network=true", "--", "true"], "memory, cpu, files"),
+                            (["--limit", "memory=lots", "--", "true"], "memory is \"lots\""),
+                            (["--limit", "wall=0", "--", "true"], "a time above 0"),
+                            (["--level", "guarded", "--", "true"], "auto|t0|t1")):
+            self.assertIn(text, self.fails(2, "usage", "jail", *words).err)
+
+    def test_places_must_exist(self):
+        for option in ("--workspace", "--read", "--plugin-dir", "--scratch"):
+            self.assertIn(f"{option} nowhere", self.fails(5, "not_found", "jail", option, "nowhere", "--", "true").err)
+
+    def test_program_must_exist(self):
+        self.fails(5, "not_found", "jail", "--", "no-such-program")
+        self.fails(5, "not_found", "jail", "--", "./no-such-program")
+        self.file("plain.txt", "x")
+        self.fails(3, "start", "jail", "-w", ".", "--", "./plain.txt")
+
+
+@unittest.skipUnless(LEVELS, "this machine cannot confine")
+class Jail(Case):
+    def setUp(self):
+        super().setUp()
+        self.work = self.dir / "work"
+        self.work.mkdir()
+        (self.work / "note").write_text("inside\n")
+        (self.dir / "secret").write_text("outside\n")
+
+    def jail(self, level, *args, **how):
+        return self.run_mortise("jail", "--level", level, *args, **how)
+
+    def violates(self, level, *args, **how):
+        done = self.jail(level, *args, **how)
+        self.assertEqual(done.code, 9, done.err)
+        self.assertRegex(done.err.splitlines()[-1], r"^sandbox_violation: \S+ tried to ")
+        return done
+
+    def sh(self, level, script, *options, **how):
+        return self.jail(level, *options, "--", "/bin/sh", "-c", script, **how)
+
+    @at_each_level
+    def test_exit_status_and_streams(self, level):
+        done = self.sh(level, "read x; echo got $x; echo err >&2; exit 7", stdin=b"hello\n")
+        self.assertEqual((done.code, done.out, done.err), (7, "got hello\n", "err\n"))
+        self.assertEqual(self.sh(level, "exit 0").code, 0)
+
+    @at_each_level
+    def test_signal(self, level):
+        self.assertEqual(self.sh(level, "kill -SEGV $$").code, 128 + signal.SIGSEGV)
+
+    def test_auto_takes_the_best(self):
+        done = self.run_mortise("jail", "-v", "--", "/bin/true")
+        self.assertEqual((done.code, done.err), (0, f"true: ended with 0 at level {LEVELS[-1]}\n"))
+
+    @at_each_level
+    def test_read_outside(self, level):
+        done = self.violates(level, "-w", self.work, "--", "/bin/cat", self.dir / "secret")
+        self.assertIn(f"cat tried to read {self.dir}/secret: ", done.err)
+        self.assertEqual(len(done.error_lines), 1, done.err)
+        self.assertEqual(done.out, "")
+
+    @at_each_level
+    def test_record(self, level):
+        done = self.jail(level, "--json", "--", "/bin/cat", "/etc/passwd")
+        self.assertEqual(done.code, 9)
+        record = json.loads(done.error_lines[-1])
+        self.assertEqual(set(record), {"event", "plugin", "syscall", "path", "rule"})
+        self.assertEqual((record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/passwd"))
+        self.assertTrue(record["syscall"].startswith("open"), record)
+
+    @at_each_level
+    def test_workspace(self, level):
+        self.assertEqual(self.jail(level, "-w", self.work, "--", "/bin/cat", self.work / "note").out, "inside\n")
+        done = self.violates(level, "-w", self.work, "--", "/bin/sh", "-c", "echo x >new")
+        self.assertIn("tried to write", done.err)
+        self.assertFalse((self.work / "new").exists())
+
+    @at_each_level
+    def test_workspace_is_the_directory(self, level):
+        (self.work / "sub").mkdir()
+        for here, want in ((self.dir, self.work), (self.work, self.work), (self.work / "sub", self.work / "sub")):
+            done = self.sh(level, "pwd", "-w", self.work, cwd=here)
+            self.assertEqual((done.code, done.out.strip()), (0, str(want)), done.err)
+
+    @at_each_level
+    def test_write(self, level):
+        self.assertEqual(self.sh(level, f"echo {level} >made", "-w", self.work, "--write").code, 0)
+        self.assertEqual((self.work / "made").read_text(), f"{level}\n")
+        (self.work / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
+        self.violates(level, "-w", self.work, "--write", "--", "/bin/sh", "-c", "echo x >.git/hooks/post-commit")
+        self.assertEqual(os.listdir(self.work / ".git" / "hooks"), [])
+        self.violates(level, "-w", self.work, "--write", "--", "/bin/sh", "-c", f"echo x >{self.dir}/elsewhere")
+        self.assertFalse((self.dir / "elsewhere").exists())
+
+    @at_each_level
+    def test_read_and_plugin_dir(self, level):
+        for option in (("--read", self.dir / "secret"), ("--read", self.dir), ("--plugin-dir", self.dir)):
+            done = self.jail(level, *option, "--", "/bin/cat", self.dir / "secret")
+            self.assertEqual((done.code, done.out), (0, "outside\n"), done.err)
+
+    @at_each_level
+    def test_script_of_an_interpreter(self, level):
+        """Beside a lonely script Python must not look around; in a workspace it may."""
+        script = self.file("elsewhere/s.py", "import sys, socket\ntry:\n    import other\nexcept ImportError:\n    print('alone')\n")
+        self.file("elsewhere/other.py", "print('both')\n")
+        for words, out in ((["--", PYTHON, script], "alone\n"), (["-w", script.parent, "--", PYTHON, script], "both\n"),
+                           (["--plugin-dir", script.parent, "--", PYTHON, script], "both\n"),
+                           (["--", PYTHON, "-c", "import socket; print('alone')"], "alone\n")):
+            done = self.jail(level, *words)
+            self.assertEqual((done.code, done.out), (0, out), done.err)
+
+    @at_each_level
+    def test_network(self, level):
+        script = self.file("n.py", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_STREAM).close()\nprint('socket')\n")
+        done = self.violates(level, "--", PYTHON, script)
+        self.assertIn("tried to use the network", done.err)
+        done = self.jail(level, "--network", "--", PYTHON, script)
+        self.assertEqual((done.code, done.out), (0, "socket\n"), done.err)
+
+    @at_each_level
+    def test_spawn(self, level):
+        self.violates(level, "--", "/bin/sh", "-c", "/bin/true; echo no")
+        done = self.sh(level, "/bin/echo one; exit 3", "--spawn")
+        self.assertEqual((done.code, done.out), (3, "one\n"), done.err)
+
+    @at_each_level
+    def test_limits(self, level):
+        done = self.jail(level, "--limit", "wall=300ms", "--", "/bin/sleep", "60")
+        self.assertEqual(done.code, 6)
+        self.assertTrue(done.err.startswith("timeout: sleep: "), done.err)
+        done = self.sh(level, "while :; do :; done", "--limit", "cpu=1s", "--limit", "wall=20s")
+        self.assertIn(done.code, (128 + signal.SIGKILL, 128 + signal.SIGXCPU), done.err)
+        done = self.jail(level, "--limit", "files=20", "--", PYTHON, "-c",
+                         "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])")
+        self.assertEqual((done.code, done.out), (0, "20\n"), done.err)
+        done = self.jail(level, "--limit", "memory=64MiB", "--", PYTHON, "-c", "x = bytearray(1 << 28)")
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("MemoryError", done.err)
+
+    @at_each_level
+    def test_scratch(self, level):
+        script = 'echo "$HOME"; echo x >"$TMPDIR/f"; [ "$HOME" = "$TMPDIR" ] && [ -s "$HOME/f" ]'
+        mine = self.dir / "scratch"
+        mine.mkdir()
+        done = self.sh(level, script)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertFalse(os.path.exists(done.out.strip()), "the scratch directory is still there")
+        done = self.sh(level, script, "--scratch", mine)
+        self.assertEqual((done.code, done.out.strip()), (0, str(mine)), done.err)
+        self.assertEqual((mine / "f").read_text(), "x\n")
+        (mine / "f").unlink()
+
+    @at_each_level
+    def test_environment(self, level):
+        done = self.jail(level, "--env", "A=1", "--env", "PASSED", "--", "/usr/bin/env",
+                         env={"TOKEN": "secret", "PASSED": "yes", "LD_LIBRARY_PATH": "/x"})
+        names = dict(line.split("=", 1) for line in done.out.splitlines())
+        self.assertEqual((names["A"], names["PASSED"], names["PATH"]), ("1", "yes", "/usr/bin:/bin"))
+        self.assertNotIn("TOKEN", names)
+        self.assertNotIn("LD_LIBRARY_PATH", names)
+
+    @at_each_level
+    def test_nothing_is_left(self, level):
+        """A daemon that left its session holds our stdout open: run_mortise() would wait for it."""
+        start = time.monotonic()
+        done = self.sh(level, "setsid sleep 50 & exit 0", "--spawn")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertLess(time.monotonic() - start, 20)
+
+    @at_each_level
+    def test_signals_reach_it(self, level):
+        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; exec 2>&-; read x"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env) as run:
+            self.assertEqual(run.stdout.readline(), b"up\n")
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(LIMIT), 128 + signal.SIGTERM)
+
+    @at_each_level
+    def test_second_signal_kills(self, level):
+        script = "trap '' TERM; echo up; while :; do read x; done"
+        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", script],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env) as run:
+            self.assertEqual(run.stdout.readline(), b"up\n")
+            run.send_signal(signal.SIGTERM)
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(LIMIT), 128 + signal.SIGKILL)
+
+    @at_each_level
+    def test_host_killed(self, level):
+        """SIGKILL to the command: the program's end of the pipe closes."""
+        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; read x"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env) as run:
+            self.assertEqual(run.stdout.readline(), b"up\n")
+            run.kill()
+            self.assertEqual(run.stdout.read(), b"")
+
+    def test_terminal(self):
+        done = self.in_terminal("jail", "--", "/bin/cat", "/etc/passwd")
+        self.assertEqual(done.code, 9)
+        self.assertTrue(without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/passwd"), done.out)
+
+    def test_landlock_abi_capped(self):
+        if "t0" in LEVELS:
+            self.assertEqual(self.jail("t0", "--landlock-abi", 2, "--", "/bin/true").code, 0)
+            self.violates("t0", "--landlock-abi", 2, "--", "/bin/cat", "/etc/passwd")
+
+    @unittest.skipUnless(shutil.which("unshare"), "needs unshare(1)")
+    def test_refused_where_it_cannot_be(self):
+        """Without user namespaces t1 is refused, t0 and auto work."""
+        script = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
+        prefix = ["unshare", "-r", "sh", "-c", script, "sh"]
+        if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no user namespaces at all")
+
+        def run(*words):
+            return subprocess.run([*prefix, str(MORTISE), "jail", *words, "--", "/bin/echo", "ran"], capture_output=True,
+                                  text=True, env=self.env, timeout=LIMIT, check=False)
+        done = run("--level", "t1")
+        self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+        self.assertRegex(done.stderr, r"^jail: .*namespace")
+        done = run("-v")
+        self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
+        self.assertIn("level t0", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv(1)")
+    @at_each_level
+    def test_as_nobody(self, level):
+        for program, code in ((["/bin/true"], 0), (["/bin/cat", "/etc/passwd"], 9)):
+            done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", str(MORTISE), "jail",
+                                   "--level", level, "--", *program], capture_output=True, text=True, cwd="/",
+                                  env={**self.env, "XDG_CONFIG_HOME": "/nonexistent"}, timeout=LIMIT, check=False)
+            if done.returncode == 126 or "Permission denied" in done.stderr and "setpriv" in done.stderr:
+                self.skipTest("nobody cannot reach the build directory")
+            self.assertEqual(done.returncode, code, done.stderr)
+
+
+class Options(Case):
+    """--confine, --level, --pidns, --unconfined and [sandbox] for plugins."""
+
+    def told(self, *words, warns=""):
+        done = self.run_mortise("info", "--no-start", "--json", ECHO, *words)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual(done.err, warns)
+        return done.json
+
+    def test_default_is_guarded(self):
+        confinement = self.told()["confinement"]
+        self.assertEqual((confinement["level"], confinement["policy"]["network"]), ("guarded", None))
+        self.assertRegex(confinement["text"], "not confined")
+
+    def test_sugar(self):
+        for words, level in ((["--confine"], "auto"), (["--level", "t0"], "t0"), (["--confine", "--level", "t1"], "t1"),
+                             (["--set", "sandbox.network=false"], "auto"),
+                             (["--set", "sandbox.memory=1GiB"], "guarded")):
+            policy = self.told(*words)["confinement"]["policy"]
+            self.assertEqual(policy["level"], level, words)
+            self.assertEqual(policy["network"], None if level == "guarded" else False)
+        self.assertTrue(self.told("--pidns")["confinement"]["policy"]["pidns"])
+        self.assertIn("exclude", self.fails(2, "usage", "info", ECHO, "--confine", "--level", "guarded").err)
+
+    def test_unconfined_is_never_silent(self):
+        warns = "warning: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever you may\n"
+        told = self.told("--unconfined", "--confine", "--set", "sandbox.network=false", warns=warns)
+        self.assertEqual(told["confinement"]["level"], "guarded")
+        self.assertTrue(told["confinement"]["policy"]["unconfined"])
+        self.assertRegex(told["warnings"][0], "^unconfined: echo may do whatever")
+        done = self.run_mortise("call", "--unconfined", ECHO, "echo", "a=1")
+        self.assertEqual((done.code, done.err), (0, warns))
+        page = self.run_mortise("info", "--no-start", "--unconfined", ECHO).out
+        self.assertIn("as asked: --unconfined", page)
+
+    def test_page(self):
+        page = self.ok("info", "--no-start", ECHO, "--confine", "--set", "sandbox.workspace=.", "--set", "sandbox.cpu=9s").out
+        for text in (f"may read the workspace {self.dir}", "may not write in the workspace", "may not use the network",
+                     "may not start programs", "processor time: at most 9 s"):
+            self.assertIn(text, page)
+
+    def test_faults_have_their_line(self):
+        where = self.plugin("p")
+        self.file("p/mortise.toml", '[sandbox]\nnetwork = false\nread = ["data"]\n')
+        self.assertIn('p/mortise.toml:3: sandbox.read is "data": it must be an absolute path',
+                      self.fails(3, "manifest", "info", where).err)
+        self.assertIn("did you mean", self.fails(2, "usage", "info", where, "--set", "sandbox.netwrk=true").err)
+
+    def test_missing_path_is_a_warning(self):
+        self.assertEqual(self.told("--set", "sandbox.read=/no/such")["warnings"],
+                         ["/no/such: there is no such path, so nothing can be read there"])
+
+    @at_each_level
+    def test_confined_plugin(self, level):
+        done = self.ok("call", "--level", level, ECHO, "echo", "a=1", "--json")
+        self.assertIn('"a"', done.out)
+        self.assertEqual(self.ok("info", "--level", level, ECHO, "--json").json["confinement"]["level"], level)
+
+    @at_each_level
+    def test_confined_command_line(self, level):
+        """Only the script may be read, and Python does not look around beside it."""
+        script = self.file("lonely.py", ECHO.read_bytes())
+        done = self.run_mortise("info", "--level", level, "--json", "--", PYTHON, script)
+        self.assertEqual((done.code, done.json["state"]), (0, "ready"), done.err)
+
+    @at_each_level
+    def test_violation_of_a_plugin(self, level):
+        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
+        done = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
+        self.assertIn("thief tried to read /etc/passwd", done.err)
+        told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo").json
+        self.assertEqual((told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
+                         ("sandbox_violation", "sandbox_violation", "thief", "/etc/passwd"))
+
+
+if __name__ == "__main__":
+    unittest.main()

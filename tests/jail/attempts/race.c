@@ -1,0 +1,194 @@
+/* Time of check, time of use. Bounded by rounds; each says how often it stole the content. */
+#include "attempt.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+static char shared_path[4096];
+static atomic_bool over;
+static const struct stage *stage;
+
+/* Each name stays for a moment, so that either may be whole when the kernel copies it. */
+static void linger(void)
+{
+	for (volatile int i = 0; i < 300; i++)
+		continue;
+}
+
+/* Flips the buffer between a harmless name and the secret's, byte by byte as far as they differ. */
+static void *flip(void *unused)
+{
+	char good[4096], bad[4096];
+	bool turn = false;
+
+	(void)unused;
+	snprintf(good, sizeof(good), "%s", in(stage, "ws/.//////data.txt"));
+	snprintf(bad, sizeof(bad), "%s", in(stage, "outside/secret.txt"));
+	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
+		const char *from = (turn = !turn) ? bad : good;
+
+		for (size_t i = strlen(stage->dir); i <= strlen(bad); i++)
+			((volatile char *)shared_path)[i] = from[i];
+		linger();
+	}
+	return NULL;
+}
+
+static struct result run_against(const struct stage *s, void *(*other)(void *), int (*once)(void))
+{
+	pthread_t thread;
+	int stolen = 0;
+
+	stage = s;
+	if (pthread_create(&thread, NULL, other, NULL))
+		return no("pthread_create");
+	for (int i = 0; i < s->rounds && !stolen; i++) {
+		struct result r = read_secret("race", once());
+
+		stolen += r.escaped;
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	errno = 0;
+	return stolen ? yes("the content came through") : no("nothing came through");
+}
+
+static int open_shared(void)
+{
+	return open(shared_path, O_RDONLY);
+}
+
+static int open_denied(void)
+{
+	return open(in(stage, "outside/secret.txt"), O_RDONLY);
+}
+
+static struct result race_open(const struct stage *s)
+{
+	snprintf(shared_path, sizeof(shared_path), "%s", in(s, "outside/secret.txt"));
+	return run_against(s, flip, open_shared);
+}
+
+static void *spin(void *unused)
+{
+	while (!atomic_load_explicit(&over, memory_order_relaxed))
+		(void)open(in(stage, "ws/data.txt"), O_PATH | O_NOFOLLOW | O_DIRECTORY);
+	return unused;
+}
+
+/* Not a race of content: many opens at once must not make a denied one go unnoticed. */
+static struct result race_crowd(const struct stage *s)
+{
+	return run_against(s, spin, open_denied);
+}
+
+/* A link in the workspace that is now a file, now a way out. */
+static void *swap_link(void *unused)
+{
+	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
+		if (symlink("data.txt", "swap.a") == 0)
+			(void)!rename("swap.a", "swap");
+		if (symlink("../outside/secret.txt", "swap.b") == 0)
+			(void)!rename("swap.b", "swap");
+	}
+	return unused;
+}
+
+static int open_swap(void)
+{
+	return open("swap", O_RDONLY);
+}
+
+static struct result race_symlink(const struct stage *s)
+{
+	(void)!unlink("swap");
+	return run_against(s, swap_link, open_swap);
+}
+
+/* The same with a directory on the way, and an O_NOFOLLOW that does not help. */
+static void *swap_dir(void *unused)
+{
+	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
+		(void)!renameat2(AT_FDCWD, "swapdir", AT_FDCWD, "linkdir", 2 /* RENAME_EXCHANGE */);
+	}
+	return unused;
+}
+
+static int open_swapdir(void)
+{
+	return open("swapdir/secret.txt", O_RDONLY | O_NOFOLLOW);
+}
+
+static struct result race_dir(const struct stage *s)
+{
+	return run_against(s, swap_dir, open_swapdir);
+}
+
+/* A storm of signals without SA_RESTART while asking: none of the answers may be the wrong one. */
+static void on_alarm(int unused)
+{
+	(void)unused;
+}
+
+static struct result race_signal(const struct stage *s)
+{
+	const struct sigaction act = { .sa_handler = on_alarm };
+	const struct itimerval every = { { .tv_usec = 50 }, { .tv_usec = 50 } };
+
+	if (sigaction(SIGALRM, &act, NULL) < 0 || setitimer(ITIMER_REAL, &every, NULL) < 0)
+		return no("setitimer");
+	for (int i = 0; i < s->rounds; i++) {
+		struct result r = read_secret("open in a storm of signals", open(in(s, "outside/secret.txt"), O_RDONLY));
+
+		if (r.escaped)
+			return r;
+	}
+	return no("open in a storm of signals");
+}
+
+/* The descriptor becomes another file between the question and the answer. */
+#define SWAPPED 99
+static int swap_fds[2];
+
+static void *swap_fd(void *unused)
+{
+	for (unsigned i = 0; !atomic_load_explicit(&over, memory_order_relaxed); i++)
+		(void)dup2(swap_fds[i % 2], SWAPPED);
+	return unused;
+}
+
+static struct result race_fchmod(const struct stage *s)
+{
+	const char *other = in(s, "declared/file.txt");
+	struct stat st;
+	pthread_t thread;
+
+	swap_fds[0] = open("data.txt", O_RDWR);
+	swap_fds[1] = open(other, O_RDONLY);
+	if (swap_fds[0] < 0 || swap_fds[1] < 0 || dup2(swap_fds[0], SWAPPED) < 0 ||
+	    pthread_create(&thread, NULL, swap_fd, NULL))
+		return no("preparation");
+	st.st_mode = 0;
+	for (int i = 0; i < s->rounds && (st.st_mode & 0777) != 0604; i++)
+		if (fchmod(SWAPPED, 0604) == 0)
+			(void)fstat(swap_fds[1], &st);
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	errno = 0;
+	return (st.st_mode & 0777) == 0604 ? yes("fchmod of a read-only file") : no("fchmod of a read-only file");
+}
+
+const struct attempt race_attempts[] = {
+	{ "race_open", "read", 26, 'D', 0, 0, 0, race_open },
+	{ "race_crowd", "read", 26, 'D', 0, 0, 0, race_crowd },
+	{ "race_signal", "read", 26, 'D', 0, 0, 0, race_signal },
+	{ "race_fchmod", "write", 26, 'D', 0, 0, NEEDS_WRITE, race_fchmod },
+	{ "race_symlink", "read", 26, 'D', 0, 0, NEEDS_WRITE, race_symlink },
+	{ "race_dir", "read", 26, 'D', 0, 0, NEEDS_WRITE, race_dir },
+	{ NULL, NULL, 0, 0, 0, 0, 0, NULL },
+};

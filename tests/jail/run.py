@@ -1,0 +1,460 @@
+#!/usr/bin/python3
+"""The escape catalogue of the jail, and benign programs that must not trip it.
+
+run.py [--full] [-v] [TEST...]   MORTISE_BUILD names the build directory (default: build)
+
+Runs in namespaces of its own. Each attempt runs unconfined first, which proves that it is real, then in the jail under
+each configuration. --full runs all configurations, otherwise those of DEFAULT. A table of scores ends the output.
+MORTISE_JAIL_COMMAND replaces `mortise jail`; /usr/bin/env there means no jail at all (to test this runner).
+"""
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import unittest
+
+import stage
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
+COMMAND = os.environ.get("MORTISE_JAIL_COMMAND", f"{BUILD}/mortise jail").split()
+ATTEMPT = pathlib.Path(os.environ.get("MORTISE_ATTEMPT", BUILD / "tests/jail/attempt"))
+MUTANT = BUILD / "tests/jail/mortise-jail-mutant"
+FULL = "--full" in sys.argv
+WORKERS = 2
+VIOLATION, NO_JAIL = 9, 125
+MUST_DETECT = 0.95
+SLOW = 3.0  # seconds for one attempt
+CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "metadata")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    user: str
+    level: str
+    spawn: bool = False
+    network: bool = False
+    abi: int = 0
+
+    @property
+    def name(self):
+        parts = [self.user, self.level]
+        words = ("spawn", self.spawn), ("network", self.network), (f"abi{self.abi}", self.abi)
+        parts += [word for word, on in words if on]
+        return "_".join(parts)
+
+    @property
+    def uid(self):
+        return stage.NOBODY if self.user == "nobody" else os.getuid()
+
+    def options(self, st, write):
+        out = ["--workspace", st.ws, "--plugin-dir", st.plugin, "--read", st.dir / "declared", "--level", self.level,
+               "--limit", "file_size=16MiB"]
+        out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
+        return out + (["--landlock-abi", self.abi] if self.abi else [])
+
+    def expects(self, told):
+        expect = told["net"] if self.network else told["spawn"] if self.spawn else told["expect"]
+        if expect == "M":
+            return "B" if self.level == "t1" else "?"
+        return expect
+
+
+def configurations():
+    for user in ("root", "nobody"):
+        for level in ("t0", "t1"):
+            yield Config(user, level)
+            yield Config(user, level, network=True)
+            yield Config(user, level, spawn=True)
+        yield Config(user, "t0", abi=2)
+        yield Config(user, "t0", spawn=True, abi=2)
+
+
+DEFAULT = {"c": ("root_t0", "nobody_t0", "root_t1", "nobody_t1", "nobody_t0_spawn", "nobody_t0_abi2",
+                 "nobody_t0_network"),
+           "py": ("nobody_t0", "root_t1"), "js": ("nobody_t0", "root_t1")}
+BENIGN = ("t0", "t1", "t0_spawn", "t0_abi2")  # each as root and as nobody: eight
+
+
+def program(language, st):
+    return {"c": [st.plugin / "attempt"], "py": [stage.PYTHON, "-B", st.plugin / "attempts.py"],
+            "js": [stage.NODE, st.plugin / "attempts.js"]}[language]
+
+
+@functools.lru_cache(None)
+def catalogue(language):
+    where = stage.HERE / "attempts"
+    argv = {"c": [ATTEMPT], "py": [stage.PYTHON, "-B", where / "attempts.py"],
+            "js": [stage.NODE, where / "attempts.js"]}
+    out = subprocess.run([*map(str, argv[language]), "--list"], capture_output=True, text=True, check=True).stdout
+    return [told for told in map(json.loads, out.splitlines()) if told["class"] != "tool"]
+
+
+# ---- one attempt
+
+@dataclasses.dataclass
+class Verdict:
+    told: dict
+    run: stage.Run
+    escaped: bool
+    how: str
+
+    @property
+    def name(self):
+        return self.told["name"]
+
+    @property
+    def detected(self):
+        return self.run.code == VIOLATION
+
+
+def said(told, run):
+    """(escaped, how) as the program tells it. One that ends well without a word was replaced by another program."""
+    escaped, how, spoke = False, "", False
+    for line in run.out.splitlines():
+        try:
+            record = json.loads(line)
+            spoke, escaped, how = True, escaped or record["escaped"], f"{record['how']} ({record['errno']})"
+        except (ValueError, KeyError, TypeError):
+            continue
+    if not spoke and run.code == 0:
+        return True, "another program ran to its end"
+    return escaped, how or run.err.strip()[-300:]
+
+
+def seen(told, run, config):
+    """What the stage saw of it, whatever the program says; None if nothing."""
+    protected = ("ws/.git/hooks", "ws/.git/config")
+    changed = [name for name in run.changed
+               if not told["write"] or not name.startswith("ws/") or name.startswith(protected)]
+    if changed:
+        return "changed " + ", ".join(changed[:3])
+    granted = ("tcp", "udp") if config and config.network else ()
+    hits = [kind for kind in run.hits if kind not in granted]
+    if hits:
+        return "reached the listener " + ", ".join(hits)
+    if run.signals:
+        return "a signal reached the victim"
+    return f"{run.orphans} processes left behind" if run.orphans else None
+
+
+def try_one(st, language, told, config=None):
+    """config None: unconfined."""
+    argv = [*program(language, st), told["name"], *st.arguments()]
+    if config and os.path.basename(COMMAND[0]) != "env":
+        argv = [*COMMAND, *config.options(st, told["write"]), "--", *argv]
+    run = st.run(argv)
+    escaped, how = said(told, run)
+    proof = seen(told, run, config)
+    return Verdict(told, run, escaped or proof is not None, how if proof is None else proof)
+
+
+class Stages:
+    """One per worker and user, since a stage tells one attempt's traces from another's only in turn."""
+
+    def __init__(self, uid):
+        self.uid, self.local, self.all = uid, threading.local(), []
+
+    def get(self):
+        if not hasattr(self.local, "stage"):
+            self.local.stage = stage.Stage(ATTEMPT, self.uid)
+            self.all.append(self.local.stage)
+        return self.local.stage
+
+    def close(self):
+        for st in self.all:
+            st.close()
+
+
+def tell_slow(verdicts, config):
+    """A jail that hangs for a while and then does right would go unnoticed otherwise."""
+    for v in verdicts:
+        if v.run.seconds > SLOW:
+            where = config.name if config else "unconfined"
+            print(f"slow: {v.name} took {v.run.seconds:.1f} s, {where}", file=sys.stderr)
+    return verdicts
+
+
+def try_all(language, uid, config=None, only=None):
+    chosen = [told for told in catalogue(language) if (config or told["bare"]) and (only is None or only(told))]
+    stages = Stages(uid)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            return tell_slow(list(pool.map(lambda told: try_one(stages.get(), language, told, config), chosen)), config)
+    finally:
+        stages.close()
+
+
+@functools.lru_cache(None)
+def real(language, uid):
+    """Names of the attempts that succeed with no jail around them."""
+    return frozenset(v.name for v in try_all(language, uid) if v.escaped)
+
+
+# ---- scores
+
+class Score:
+    def __init__(self, config, verdicts, valid):
+        self.config, self.verdicts, self.valid = config, verdicts, valid
+        self.expected = {v.name: config.expects(v.told) for v in verdicts}
+
+    def where(self, *expects):
+        return [v for v in self.verdicts if self.expected[v.name] in expects]
+
+    @property
+    def escapes(self):
+        return [v for v in self.where("D", "B", "E") if v.escaped]
+
+    @property
+    def undetected(self):
+        return [v for v in self.where("D") if not v.detected]
+
+    @property
+    def killed(self):
+        """Blocked rows are those which decent programs try as well: they must go on living."""
+        return [v for v in self.where("B") if v.detected]
+
+    @property
+    def withheld(self):
+        """What the configuration grants, works without a jail, and does not work in it."""
+        return [v for v in self.where("A") if not v.escaped and v.name in self.valid]
+
+    @property
+    def silent(self):
+        """Detected, and nobody was told of what."""
+        return [v for v in self.verdicts if v.detected and not v.run.err.strip()]
+
+    @property
+    def rate(self):
+        rows = self.where("D")
+        return 1 - len(self.undetected) / len(rows) if rows else 1.0
+
+    def row(self):
+        cells = []
+        for cls in CLASSES:
+            mine = [v for v in self.verdicts
+                    if v.told["class"] == cls and (self.expected[v.name] in "DBE" or cls == "metadata")]
+            cells.append(f"{sum(v.escaped for v in mine)}/{sum(v.detected for v in mine)}/{len(mine)}")
+        return cells
+
+
+def describe(verdicts):
+    return "; ".join(f"{v.name} [exit {v.run.code}] {v.how}" for v in verdicts)
+
+
+SCORES = collections.OrderedDict()
+PROOFS = collections.OrderedDict()
+BENIGN_SCORES = []
+
+
+def print_scores():
+    print("\nescaped/detected/attempts by class; D: rows that must be detected")
+    print("  " + "configuration".ljust(26) + "".join(c.rjust(12) for c in CLASSES) + "   D detected")
+    for name, score in SCORES.items():
+        cells = "".join(c.rjust(12) for c in score.row())
+        print(f"  {name:26}{cells}   {score.rate:6.1%} of {len(score.where('D'))}")
+    for name, (real_ones, tried) in PROOFS.items():
+        print(f"unconfined, {name}: {real_ones} of {tried} attempts succeed")
+    if BENIGN_SCORES:
+        print(f"benign programs: {sum(BENIGN_SCORES)} false positives in {len(BENIGN_SCORES)} runs")
+    sys.stdout.flush()
+
+
+# ---- tests
+
+def why_not(user, language="c"):
+    """Why attempts cannot run here at all, or None."""
+    if not ATTEMPT.exists():
+        return f"{ATTEMPT} is not built"
+    if language == "js" and not stage.NODE:
+        return "there is no node"
+    if user == "nobody" and not CAN_BE_NOBODY:
+        return "only root can become nobody"
+    return None
+
+
+def why_no_jail(config):
+    """Why this kernel cannot hold the jail of a configuration. A jail that refuses without such a reason is a fault."""
+    if not os.access(COMMAND[0], os.X_OK):
+        return f"{COMMAND[0]} is not built"
+    if os.path.basename(COMMAND[0]) == "env":
+        return None
+    if stage.landlock_abi() < 2:
+        return f"the kernel has Landlock ABI {stage.landlock_abi()}, and 2 is needed"
+    if config.level == "t1" and not stage.user_namespaces(config.uid):
+        return f"{config.user} may not make user namespaces here"
+    if config.user == "nobody" and subprocess.run([COMMAND[0], "--version"], capture_output=True, check=False,
+                                                  **stage.as_user(stage.NOBODY)).returncode:
+        return f"nobody cannot run {COMMAND[0]}"
+    return lacks(config.level)
+
+
+@functools.lru_cache(None)
+def lacks(level):
+    """A build that says of itself that it has no such level."""
+    done = subprocess.run([*COMMAND, "--level", level, "--", "/bin/true"], capture_output=True, text=True, check=False)
+    return done.stderr.strip() if done.returncode == NO_JAIL and "this build" in done.stderr else None
+
+
+class Proof(unittest.TestCase):
+    """The attempts are real: most of them succeed when nothing stops them."""
+
+    def check(self, language, user, least):
+        reason = why_not(user, language)
+        if reason:
+            self.skipTest(reason)
+        uid = stage.NOBODY if user == "nobody" else os.getuid()
+        tried = [t for t in catalogue(language) if t["bare"]]
+        names = real(language, uid)
+        PROOFS[f"{language} {user}"] = len(names), len(tried)
+        self.assertGreaterEqual(len(names) / len(tried), least, sorted({t["name"] for t in tried} - names))
+
+    def test_readme(self):
+        text = (stage.HERE / "README.md").read_text(encoding="utf-8")
+        names = {t["name"] for language in ("c", "py", "js") for t in catalogue(language)}
+        self.assertEqual([n for n in sorted(names) if f"`{n}`" not in text], [], "README.md lists every attempt")
+
+    def test_rows(self):
+        rows = {t["row"] for language in ("c", "py") for t in catalogue(language)}
+        self.assertEqual(rows - {0}, set(range(1, 85)), "each row of the catalogue has an attempt")
+
+    def test_c_root(self):
+        self.check("c", "root", 0.9)
+
+    def test_c_nobody(self):
+        self.check("c", "nobody", 0.75)
+
+    def test_py_nobody(self):
+        self.check("py", "nobody", 0.9)
+
+    def test_js_nobody(self):
+        self.check("js", "nobody", 0.9)
+
+
+class Catalogue(unittest.TestCase):
+    """No escape, and the detection that the catalogue demands."""
+
+    def check(self, language, config):
+        reason = why_not(config.user, language) or why_no_jail(config)
+        if reason:
+            self.skipTest(reason)
+        score = Score(config, try_all(language, config.uid, config), real(language, config.uid))
+        SCORES[f"{language} {config.name}"] = score
+        refused = [v for v in score.verdicts if v.run.code == NO_JAIL]
+        if refused:
+            self.fail(f"{len(refused)} refused: " + describe(refused[:2]))
+        faults = [f"{what}: {describe(list_)}" for what, list_ in (
+            ("escaped", score.escapes), ("killed, though quiet", score.killed), ("granted, yet denied", score.withheld),
+            ("without a message", score.silent)) if list_]
+        if score.rate < MUST_DETECT:
+            faults.append(f"detected only {score.rate:.1%}: {describe(score.undetected)}")
+        elif score.undetected:
+            print(f"{language} {config.name}: not detected: {describe(score.undetected)}", file=sys.stderr)
+        if faults:
+            self.fail("\n".join(faults))
+
+
+class Benign(unittest.TestCase):
+    """Decent programs do not notice the jail."""
+
+    def check(self, config):
+        reason = why_not(config.user) or why_no_jail(config)
+        if reason:
+            self.skipTest(reason)
+        st = stage.Stage(ATTEMPT, config.uid, links=False)
+        try:
+            for argv, write in self.programs(st):
+                with self.subTest(program=argv[1].name, config=config.name):
+                    self.one(st, config, argv, write)
+        finally:
+            st.close()
+
+    @staticmethod
+    def programs(st):
+        yield [stage.PYTHON, st.plugin / "tour.py"], False
+        yield [stage.PYTHON, st.plugin / "write.py"], True
+        if stage.NODE:
+            yield [stage.NODE, st.plugin / "tour.js"], False
+
+    def one(self, st, config, argv, write):
+        jail = [] if os.path.basename(COMMAND[0]) == "env" else [*COMMAND, *config.options(st, write), "--"]
+        run = st.run([*jail, *argv])
+        bad = run.code != 0 or "FAILED" in run.out or not run.out.endswith("done\n")
+        BENIGN_SCORES.append(int(bad))
+        failed = [line for line in run.out.splitlines() if line.startswith("FAILED")]
+        last = run.out.splitlines()[-1:]
+        if bad:
+            self.fail(f"exit {run.code}; {failed or last}; {run.err.strip()[-600:]}")
+        changed = [name for name in run.changed if not (write and name.startswith("ws/"))]
+        self.assertEqual((changed, run.orphans), ([], 0))
+
+
+class Mutant(unittest.TestCase):
+    """A broker that allows every path: what the kernel layer still holds. The mutant is bound over mortise-jail, which
+    only this mount namespace sees."""
+
+    # Landlock does not hook these, or cannot subtract them: they rest on the broker (JAIL.md 2.6). ws_rmdir because the
+    # stage lies below /tmp, where the guardian itself must be able to remove the scratch directory.
+    BROKER_ONLY = ("chmod", "fchmod", "utimes", "futimens", "git", "proc_", "list_root", "oom_adj", "self_mem",
+                   "kallsyms", "ws_rmdir")
+
+    def test_kernel_still_holds(self):
+        config, real_program = Config("root", "t0"), BUILD / "mortise-jail"
+        reason = why_not("root") or why_no_jail(config)
+        if not reason and not (MUTANT.exists() and real_program.exists()):
+            reason = f"{MUTANT} is not built"
+        if reason:
+            self.skipTest(reason)
+        subprocess.run(["mount", "--bind", MUTANT, real_program], check=True)
+        try:
+            score = Score(config, try_all("c", config.uid, config), real("c", config.uid))
+        finally:
+            subprocess.run(["umount", real_program], check=True)
+        SCORES["c root_t0 mutant"] = score
+        worse = [v for v in score.escapes if not any(word in v.name for word in self.BROKER_ONLY)]
+        print(f"mutant: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
+              + " ".join(v.name for v in score.escapes), file=sys.stderr)
+        self.assertTrue(score.escapes, "the mutation has no effect: this proves nothing")
+        if worse:
+            self.fail("the kernel layer let through: " + describe(worse))
+
+
+def add_tests():
+    for config in configurations():
+        for language in ("c", "py", "js"):
+            if FULL or config.name in DEFAULT[language]:
+                setattr(Catalogue, f"test_{language}_{config.name}",
+                        lambda self, language=language, config=config: self.check(language, config))
+        if config.name.partition("_")[2] in BENIGN:
+            setattr(Benign, f"test_{config.name}", lambda self, config=config: self.check(config))
+
+
+def main():
+    global CAN_BE_NOBODY
+    if "--inside" not in sys.argv:
+        sys.exit(stage.in_namespaces(sys.argv))
+    CAN_BE_NOBODY = stage.NOBODY in mapped_users()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"], check=True)
+    stage.loopback_up()
+    add_tests()
+    argv = [a for a in sys.argv if a not in ("--inside", "--full")]
+    result = unittest.main(argv=argv, exit=False).result
+    print_scores()
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+def mapped_users():
+    with open("/proc/self/uid_map", encoding="ascii") as f:
+        first, _, count = map(int, f.readline().split())
+    return range(first, first + count)
+
+
+CAN_BE_NOBODY = False
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+/* The policy: keys, levels, what is said of it. */
+#include "leak.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jail/policy.h"
+
+static void set(struct mor_policy *p, const char *key, const char *value)
+{
+	mortise_error err = { 0 };
+
+	if (mor_policy_set(p, key, value, &err) < 0)
+		fail_msg("%s=%s: %s", key, value ? value : "(none)", err.text);
+}
+
+static char *text_of(const struct mor_policy *p)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	assert_int_equal(mor_policy_text(p, &out), 0);
+	return mor_buf_detach(&out);
+}
+
+static char *json_of(const struct mor_policy *p)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	assert_int_equal(mor_policy_json(p, &out), 0);
+	return mor_buf_detach(&out);
+}
+
+static void test_values(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+
+	(void)state;
+	setenv("HOME", "/home/u", 1);
+	set(&p, "level", "t1");
+	set(&p, "workspace", "/w/");
+	set(&p, "workspace_write", "true");
+	set(&p, "network", "true");
+	set(&p, "network", "false");
+	set(&p, "read", "/a//");
+	set(&p, "read", "~/b");
+	set(&p, "protected_paths", "Makefile");
+	set(&p, "memory", "64MiB");
+	set(&p, "cpu", "1500ms");
+	set(&p, "files", "32");
+	set(&p, "file_size", "1KiB");
+	set(&p, "wall", "2m");
+	set(&p, "processes", "5");
+	assert_int_equal(p.level, MOR_LEVEL_T1);
+	assert_string_equal(p.workspace, "/w");
+	assert_true(p.workspace_write);
+	assert_false(p.network);
+	assert_string_equal(p.read_paths[0], "/a");
+	assert_string_equal(p.read_paths[1], "/home/u/b");
+	assert_null(p.read_paths[2]);
+	assert_string_equal(mor_policy_protected(&p)[0], "Makefile");
+	assert_int_equal(p.limits.memory_bytes, 64 << 20);
+	assert_int_equal(p.limits.cpu_s, 2); /* rounded up: 1 s would be less than asked */
+	assert_int_equal(p.limits.open_files, 32);
+	assert_int_equal(p.limits.file_bytes, 1024);
+	assert_int_equal(p.limits.wall_ms, 120000);
+	assert_int_equal(p.limits.processes, 5);
+	mor_policy_fini(&p);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *key, *value, *text;
+	} cases[] = {
+		{ "level", "t2", "level is \"t2\": it must be one of guarded, auto, t0, t1" },
+		{ "network", "yes", "network is \"yes\": it must be true or false" },
+		{ "read", "etc", "read is \"etc\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "./etc", "read is \"./etc\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "~bob/x", "read is \"~bob/x\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "", "read is \"\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "protected_paths", "/etc", "protected_paths is \"/etc\": it must be relative to the workspace, without \".\" and \"..\"" },
+		{ "protected_paths", "a/../b", "protected_paths is \"a/../b\": it must be relative to the workspace, without \".\" and \"..\"" },
+		{ "memory", "0", "memory is \"0\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
+		{ "memory", "lots", "memory is \"lots\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
+		{ "cpu", "0s", "cpu is \"0s\": it must be a time above 0, such as 500ms, 30s or 2m" },
+		{ "files", "-1", "files is \"-1\": it must be a whole number above 0" },
+		{ "processes", "0", "processes is \"0\": it must be a whole number above 0" },
+		{ "colour", "red", "there is no permission \"colour\"" },
+		{ "network", NULL, "network has no value" },
+	};
+	struct mor_policy p = MOR_POLICY_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mortise_error err = { 0 };
+
+		assert_int_equal(mor_policy_set(&p, cases[i].key, cases[i].value, &err), MORTISE_EMANIFEST);
+		assert_string_equal(err.text, cases[i].text);
+	}
+	/* Nothing of it stuck. */
+	assert_int_equal(p.level, MOR_LEVEL_GUARDED);
+	assert_null(p.read_paths);
+	assert_false(p.rules_given);
+	mor_policy_fini(&p);
+}
+
+/* "~/" must not become "/" for a process without HOME. */
+static void test_no_home(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+
+	(void)state;
+	unsetenv("HOME");
+	assert_int_equal(mor_policy_set(&p, "read", "~/x", NULL), MORTISE_EMANIFEST);
+	setenv("HOME", "relative", 1);
+	assert_int_equal(mor_policy_set(&p, "read", "~/x", NULL), MORTISE_EMANIFEST);
+	assert_null(p.read_paths);
+	mor_policy_fini(&p);
+}
+
+static void test_spawn_never(void **state)
+{
+	struct mor_policy p = { .never_spawn = true };
+	mortise_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_policy_set(&p, "spawn", "true", &err), MORTISE_EMANIFEST);
+	assert_non_null(strstr(err.text, "plugin.toml"));
+	set(&p, "spawn", "false");
+	assert_false(p.spawn);
+	mor_policy_fini(&p);
+}
+
+/* Who decides on the level: unconfined, then a key, then any rule, then the dialect. */
+static void test_level(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		bool confined;
+		enum mor_level level;
+	} cases[] = {
+		{ NULL, NULL, false, MOR_LEVEL_GUARDED },  { NULL, NULL, true, MOR_LEVEL_AUTO },
+		{ "level", "t0", false, MOR_LEVEL_T0 },    { "level", "guarded", true, MOR_LEVEL_GUARDED },
+		{ "network", "false", false, MOR_LEVEL_AUTO }, { "read", "/etc", false, MOR_LEVEL_AUTO },
+		{ "memory", "1MiB", false, MOR_LEVEL_GUARDED }, { "pidns", "true", false, MOR_LEVEL_GUARDED },
+		{ "unconfined", "true", true, MOR_LEVEL_GUARDED }, { "unconfined", "false", true, MOR_LEVEL_AUTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mor_policy p = MOR_POLICY_INIT;
+
+		if (cases[i].key)
+			set(&p, cases[i].key, cases[i].value);
+		assert_int_equal(mor_policy_finish(&p, cases[i].confined, NULL), 0);
+		assert_int_equal(p.level, cases[i].level);
+		mor_policy_fini(&p);
+	}
+}
+
+static void test_write_needs_workspace(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+	mortise_error err = { 0 };
+
+	(void)state;
+	set(&p, "workspace_write", "true");
+	assert_int_equal(mor_policy_finish(&p, true, &err), MORTISE_EMANIFEST);
+	set(&p, "workspace", "/w");
+	assert_int_equal(mor_policy_finish(&p, true, &err), 0);
+	mor_policy_fini(&p);
+}
+
+static void test_limits(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+
+	(void)state;
+	assert_int_equal(mor_policy_limits(&p).open_files, 0);
+	p.level = MOR_LEVEL_T0;
+	assert_int_equal(mor_policy_limits(&p).open_files, 256);
+	assert_int_equal(mor_policy_limits(&p).processes, 0);
+	p.spawn = true;
+	assert_int_equal(mor_policy_limits(&p).processes, 64);
+	p.limits.processes = 3;
+	assert_int_equal(mor_policy_limits(&p).processes, 3);
+}
+
+/* An empty list takes the protection away, and nobody claims it. */
+static void test_empty_list(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+	char *text;
+
+	(void)state;
+	assert_string_equal(mor_policy_protected(&p)[0], ".git/hooks");
+	set(&p, "protected_paths", NULL);
+	assert_null(mor_policy_protected(&p)[0]);
+	set(&p, "workspace", "/w");
+	set(&p, "workspace_write", "true");
+	assert_int_equal(mor_policy_finish(&p, true, NULL), 0);
+	text = text_of(&p);
+	assert_null(strstr(text, "all the same"));
+	mor_free(text);
+	mor_policy_fini(&p);
+}
+
+static void test_text(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+	char *text;
+
+	(void)state;
+	set(&p, "level", "t0");
+	set(&p, "workspace", "/w");
+	set(&p, "workspace_write", "true");
+	set(&p, "read", "/a");
+	set(&p, "read", "/b");
+	set(&p, "memory", "64MiB");
+	set(&p, "cpu", "90s");
+	text = text_of(&p);
+	assert_string_equal(text, "confined (t0: Landlock, seccomp and a broker)\n"
+				  "may read the workspace /w\n"
+				  "may write in the workspace\n"
+				  "may not write, all the same: .git/hooks, .git/config\n"
+				  "may write a scratch directory of its own, removed in the end\n"
+				  "may read, with all that is below: /a, /b\n"
+				  "may not use the network\n"
+				  "may not start programs\n"
+				  "memory: at most 64 MiB\n"
+				  "processor time: at most 90 s\n"
+				  "open files: at most 256\n");
+	mor_free(text);
+	mor_policy_fini(&p);
+}
+
+/* Rules that nobody enforces are not told as if somebody did. */
+static void test_guarded_promises_nothing(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+	char *text, *json;
+
+	(void)state;
+	set(&p, "network", "false");
+	set(&p, "workspace", "/w");
+	set(&p, "unconfined", "true");
+	set(&p, "files", "9");
+	assert_int_equal(mor_policy_finish(&p, true, NULL), 0);
+	text = text_of(&p);
+	assert_int_equal(strncmp(text, "NOT CONFINED", 12), 0);
+	assert_null(strstr(text, "network"));
+	assert_null(strstr(text, "/w"));
+	assert_non_null(strstr(text, "open files: at most 9\n"));
+	json = json_of(&p);
+	assert_non_null(strstr(json, "\"network\":null"));
+	assert_non_null(strstr(json, "\"workspace\":null"));
+	assert_non_null(strstr(json, "\"unconfined\":true"));
+	mor_free(text);
+	mor_free(json);
+	mor_policy_fini(&p);
+}
+
+static void test_json(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+	char *json;
+
+	(void)state;
+	set(&p, "level", "t1");
+	set(&p, "read", "/a \"b\"");
+	json = json_of(&p);
+	assert_string_equal(
+		json,
+		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,"
+		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
+		"\"spawn\":false,\"pidns\":true,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
+		"\"processes\":null,"
+		"\"text\":[\"confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\","
+		"\"has no workspace\",\"may write a scratch directory of its own, removed in the end\","
+		"\"may read, with all that is below: /a \\\"b\\\"\",\"may not use the network\","
+		"\"may not start programs\",\"runs in a PID namespace of its own\",\"open files: at most 256\"]}");
+	mor_free(json);
+	mor_policy_fini(&p);
+}
+
+static void expect_violation(const struct mor_violation *v, const char *text)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+	char *got;
+
+	assert_int_equal(mor_violation_text(v, &out), 0);
+	got = mor_buf_detach(&out);
+	assert_string_equal(got, text);
+	mor_free(got);
+}
+
+static void test_violation(void **state)
+{
+	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", "not in declared_paths" };
+	struct mor_buf out = MOR_BUF_INIT;
+	char *json;
+
+	(void)state;
+	expect_violation(&v, "indexer tried to read /home/u/id.json: not in declared_paths");
+	assert_int_equal(mor_violation_json(&v, &out), 0);
+	json = mor_buf_detach(&out);
+	assert_string_equal(json, "{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\","
+				  "\"path\":\"/home/u/id.json\",\"rule\":\"not in declared_paths\"}");
+	mor_free(json);
+	v = (struct mor_violation){ "x", "execve", "/bin/sh", "spawn is not allowed" };
+	expect_violation(&v, "x tried to run /bin/sh: spawn is not allowed");
+	v = (struct mor_violation){ "x", "keyctl", "", "kernel surface" };
+	expect_violation(&v, "x tried to call keyctl(): kernel surface");
+	v = (struct mor_violation){ "x", "openat", "/t/\033[2Jx", "write outside" };
+	expect_violation(&v, "x tried to write /t/\\x1b[2Jx: write outside");
+}
+
+/* Every allocation fails in turn; nothing leaks (the sanitizer looks) and nothing half-set is used. */
+static void test_memory(void **state)
+{
+	(void)state;
+	for (long n = 0; n < 8; n++) {
+		struct mor_policy p = MOR_POLICY_INIT;
+		struct mor_buf out = MOR_BUF_INIT;
+
+		mor_alloc_fail_after(n);
+		mor_policy_set(&p, "workspace", "/w", NULL);
+		mor_policy_set(&p, "read", "/a", NULL);
+		mor_policy_set(&p, "protected_paths", NULL, NULL);
+		mor_policy_json(&p, &out);
+		mor_alloc_fail_after(-1);
+		mor_buf_fini(&out);
+		mor_policy_fini(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_values),	   MOR_TEST(test_refused),     MOR_TEST(test_no_home),
+		MOR_TEST(test_spawn_never), MOR_TEST(test_level),      MOR_TEST(test_write_needs_workspace),
+		MOR_TEST(test_limits),	   MOR_TEST(test_empty_list),  MOR_TEST(test_text),
+		MOR_TEST(test_guarded_promises_nothing),	       MOR_TEST(test_json),
+		MOR_TEST(test_violation),  MOR_TEST(test_memory),
+	};
+
+	return mor_run_group("jail/policy", tests);
+}

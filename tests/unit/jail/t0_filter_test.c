@@ -1,0 +1,238 @@
+/* The generated filters, run by a small interpreter of their instructions and compared with the table they come from. */
+#include "leak.h"
+
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "jail/filter/filter.h"
+
+#include "jail/filter/filters.h"
+
+#define SELF 4242u
+#define ERR(e) (SECCOMP_RET_ERRNO | (unsigned)(e))
+
+static uint32_t interpret(const struct sock_filter *code, const unsigned short *selves, unsigned self_count,
+			  const struct seccomp_data *data)
+{
+	uint32_t a = 0;
+
+	for (unsigned pc = 0; pc < 4096; pc++) { /* no jump goes back */
+		struct sock_filter in = code[pc];
+
+		for (unsigned i = 0; i < self_count; i++)
+			if (selves[i] == pc)
+				in.k = SELF;
+		switch (in.code) {
+		case BPF_LD | BPF_W | BPF_ABS: memcpy(&a, (const char *)data + in.k, 4); break;
+		case BPF_ALU | BPF_AND | BPF_K: a &= in.k; break;
+		case BPF_JMP | BPF_JA: pc += in.k; break;
+		case BPF_JMP | BPF_JEQ | BPF_K: pc += a == in.k ? in.jt : in.jf; break;
+		case BPF_JMP | BPF_JGE | BPF_K: pc += a >= in.k ? in.jt : in.jf; break;
+		case BPF_JMP | BPF_JSET | BPF_K: pc += a & in.k ? in.jt : in.jf; break;
+		case BPF_RET | BPF_K: return in.k;
+		default: fail_msg("instruction %u is unknown", in.code);
+		}
+	}
+	fail_msg("ran off the end");
+	return 0;
+}
+
+static uint32_t run(unsigned variant, const struct seccomp_data *data)
+{
+	const struct mor_filter *filter = &mor_filters[variant];
+
+	return interpret(filter->code, filter->selves, filter->self_count, data);
+}
+
+static uint32_t ask(unsigned variant, int nr, uint64_t a0, uint64_t a1, uint64_t a2)
+{
+	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64, .args = { a0, a1, a2 } };
+
+	return run(variant, &data);
+}
+
+static const char *notified_name(int nr)
+{
+	for (size_t i = 0; i < sizeof(mor_notified) / sizeof(*mor_notified); i++)
+		if (mor_notified[i].number == nr)
+			return mor_notified[i].name;
+	return NULL;
+}
+
+static void foreign_interfaces_die(void **state)
+{
+	struct seccomp_data data = { .nr = 1, .arch = AUDIT_ARCH_I386 };
+
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++) {
+		assert_int_equal(run(v, &data), SECCOMP_RET_KILL_PROCESS);
+		assert_int_equal(ask(v, 0x40000000 | SYS_read, 0, 0, 0), SECCOMP_RET_KILL_PROCESS);
+		assert_int_equal(ask(v, -1, 0, 0, 0), SECCOMP_RET_KILL_PROCESS);
+	}
+}
+
+static void unknown_calls_do_not_exist(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++)
+		for (int nr = 470; nr < 4000; nr += 7)
+			assert_int_equal(ask(v, nr, 0, 0, 0), ERR(ENOSYS));
+}
+
+static void plain_answers(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++) {
+		assert_int_equal(ask(v, SYS_read, 0, 0, 0), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_io_uring_setup, 0, 0, 0), ERR(ENOSYS));
+		assert_int_equal(ask(v, SYS_clone3, 0, 0, 0), ERR(ENOSYS));
+		assert_int_equal(ask(v, SYS_seccomp, 0, 0, 0), ERR(ENOSYS));
+		assert_int_equal(ask(v, SYS_chown, 0, 0, 0), ERR(EPERM));
+		assert_int_equal(ask(v, SYS_setsid, 0, 0, 0), ERR(EPERM));
+		assert_int_equal(ask(v, SYS_ptrace, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_execveat, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_mount, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_rename, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	}
+}
+
+static void opens(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, SYS_openat, 0, 0, O_RDONLY), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_openat, 0, 0, O_PATH | O_CLOEXEC), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_open, 0, O_PATH, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_open, O_PATH, O_RDWR, O_PATH), SECCOMP_RET_USER_NOTIF);
+}
+
+static void processes(void **state)
+{
+	uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++) {
+		assert_int_equal(ask(v, SYS_clone, thread, 0, 0), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_clone, SIGCHLD, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_fork, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_vfork, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_clone, thread | CLONE_NEWUSER, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_clone, SIGCHLD | CLONE_PARENT, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_kill, SELF + 1, 9, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_prlimit64, 0, 7, 0), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_prlimit64, 1, 7, 0), SECCOMP_RET_USER_NOTIF);
+	}
+	assert_int_equal(ask(0, SYS_kill, SELF, 9, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_tgkill, SELF, SELF, 6), SECCOMP_RET_ALLOW);
+	/* There the number may have become another's. */
+	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_kill, SELF, 9, 0), SECCOMP_RET_USER_NOTIF);
+}
+
+/* CVE-2019-10063: the kernel looks at the low half only. */
+static void low_halves_count(void **state)
+{
+	uint64_t high = 1ULL << 32;
+
+	(void)state;
+	assert_int_equal(ask(0, SYS_ioctl, 0, TIOCSTI, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_ioctl, 0, TIOCSTI | high, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_ioctl, 0, TIOCLINUX | high, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_ioctl, 0, TCGETS, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_ioctl, 0, 0x40086602 /* FS_IOC_SETFLAGS */, 0), ERR(ENOTTY));
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETOWN | high, 0), ERR(EPERM));
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETOWN_EX, 0), ERR(EPERM));
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETSIG, 0), ERR(EPERM));
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_GETFL, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_prctl, PR_SET_DUMPABLE | high, 0, 0), ERR(EPERM));
+	assert_int_equal(ask(0, SYS_prctl, PR_SET_NAME, 0, 0), SECCOMP_RET_ALLOW);
+}
+
+static void sockets(void **state)
+{
+	struct seccomp_data to = { .nr = SYS_sendto, .arch = AUDIT_ARCH_X86_64 };
+
+	(void)state;
+	assert_int_equal(ask(0, SYS_socket, AF_INET, SOCK_STREAM, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_socket, AF_UNIX, SOCK_DGRAM, 0), ERR(EACCES));
+	assert_int_equal(ask(0, SYS_socket, AF_NETLINK, SOCK_RAW, 0), ERR(EACCES));
+	assert_int_equal(ask(0, SYS_socket, AF_VSOCK, SOCK_STREAM, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(1, SYS_socket, AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(1, SYS_socket, AF_INET6, SOCK_RAW, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(1, SYS_socket, AF_UNIX, SOCK_STREAM, 0), ERR(EACCES));
+	assert_int_equal(ask(1, SYS_socket, AF_VSOCK, SOCK_STREAM, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_connect, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(1, SYS_connect, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(run(0, &to), SECCOMP_RET_ALLOW);
+	to.args[4] = 8;
+	assert_int_equal(run(0, &to), SECCOMP_RET_USER_NOTIF);
+	to.args[4] = 1ULL << 40;
+	assert_int_equal(run(0, &to), SECCOMP_RET_USER_NOTIF);
+}
+
+/* The guardian's own: what it needs is open, what it never does ends it. */
+static void guardian(void **state)
+{
+	static const int needs[] = { SYS_ppoll, SYS_poll, SYS_ioctl, SYS_process_vm_readv, SYS_openat2, SYS_openat, SYS_readlinkat,
+		SYS_fstat, SYS_close, SYS_kill, SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_waitid, SYS_unlinkat,
+		SYS_exit_group, SYS_rt_sigreturn, SYS_sendmsg, SYS_recvmsg, SYS_renameat2, SYS_linkat, SYS_utimensat };
+	static const int never[] = { SYS_execve, SYS_execveat, SYS_fork, SYS_clone, SYS_clone3, SYS_socket, SYS_connect,
+		SYS_mount, SYS_setns, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_setuid, SYS_shmget };
+	struct seccomp_data data = { .arch = AUDIT_ARCH_X86_64 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		data.nr = needs[i];
+		assert_int_equal(interpret(mor_guardian_code, NULL, 0, &data), SECCOMP_RET_ALLOW);
+	}
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++) {
+		data.nr = never[i];
+		assert_int_equal(interpret(mor_guardian_code, NULL, 0, &data), SECCOMP_RET_KILL_PROCESS);
+	}
+}
+
+/* Whatever may be asked has a name and a handler. */
+static void every_question_is_known(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++)
+		for (int nr = 0; nr < 470; nr++)
+			for (uint64_t arg = 0; arg < 64; arg++)
+				if (ask(v, nr, arg << 20, arg, arg) == SECCOMP_RET_USER_NOTIF)
+					assert_non_null(notified_name(nr));
+	assert_string_equal(notified_name(SYS_openat), "openat");
+	assert_string_equal(notified_name(SYS_ioctl), "ioctl");
+}
+
+static void table_is_sane(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < mor_syscall_row_count; i++) {
+		const struct mor_syscall_row *row = &mor_syscall_rows[i];
+
+		assert_true(row->variants && row->variants <= 0xf);
+		assert_true(row->notify < MOR_N_COUNT);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(row->name, mor_syscall_rows[j].name) == 0)
+				assert_int_equal(row->variants & mor_syscall_rows[j].variants, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(foreign_interfaces_die), MOR_TEST(unknown_calls_do_not_exist), MOR_TEST(plain_answers),
+		MOR_TEST(opens), MOR_TEST(processes), MOR_TEST(low_halves_count), MOR_TEST(sockets), MOR_TEST(guardian),
+		MOR_TEST(every_question_is_known), MOR_TEST(table_is_sane),
+	};
+
+	return mor_run_group("jail/t0_filter", tests);
+}

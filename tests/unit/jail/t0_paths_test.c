@@ -1,0 +1,225 @@
+/* Rules on names: the longest wins, quiet names, protected ones; and the scratch directory. */
+#include "leak.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/paths.h"
+#include "jail/scratch.h"
+
+static char top[64];
+
+static const char *at(const char *name)
+{
+	static char names[4][256];
+	static unsigned next;
+	char *out = names[next++ % 4];
+
+	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
+	return out;
+}
+
+/* top/{ws/{.git/hooks,sub},declared,link -> ws} */
+static int make_stage(void **state)
+{
+	(void)state;
+	snprintf(top, sizeof(top), "/tmp/mortise-paths-XXXXXX");
+	if (!mkdtemp(top))
+		return -1;
+	mkdir(at("ws"), 0755);
+	mkdir(at("ws/.git"), 0755);
+	mkdir(at("ws/.git/hooks"), 0755);
+	mkdir(at("ws/sub"), 0755);
+	mkdir(at("declared"), 0755);
+	return symlink("ws", at("link"));
+}
+
+static int drop_stage(void **state)
+{
+	(void)state;
+	rmdir(at("ws/.git/hooks"));
+	rmdir(at("ws/.git"));
+	rmdir(at("ws/sub"));
+	rmdir(at("ws"));
+	rmdir(at("declared"));
+	unlink(at("link"));
+	return rmdir(top);
+}
+
+static void build(struct mor_paths *paths, unsigned workspace)
+{
+	assert_int_equal(mor_paths_add_defaults(paths, false, false), 0);
+	/* By a link, as a person would. */
+	assert_int_equal(mor_paths_add(paths, at("link"), workspace, MOR_PATH_ASKED), 0);
+	assert_int_equal(mor_paths_add(paths, at("declared"), MOR_MAY_READ, MOR_PATH_ASKED), 0);
+	assert_int_equal(mor_paths_add(paths, at("missing"), MOR_MAY_READ, MOR_PATH_ASKED), 0);
+	mor_paths_sort(paths);
+	assert_int_equal(mor_paths_protect(paths, at("link/.git/hooks")), 0);
+	assert_int_equal(mor_paths_protect(paths, at("link/.git/config")), 0);
+	mor_paths_sort(paths);
+}
+
+static void expect(struct mor_verdict verdict, enum mor_verdict_kind kind, int error, const char *rule)
+{
+	assert_int_equal(verdict.kind, kind);
+	assert_int_equal(verdict.error, error);
+	if (rule)
+		assert_string_equal(verdict.rule, rule);
+}
+
+#define YES MOR_VERDICT_PERFORM, 0, NULL
+#define QUIET(e) MOR_VERDICT_QUIET, e, NULL
+#define NO(rule) MOR_VERDICT_VIOLATION, 0, rule
+
+static void reading(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	expect(mor_paths_read(&paths, at("ws/a")), YES);
+	expect(mor_paths_read(&paths, at("declared/b/c")), YES);
+	expect(mor_paths_read(&paths, at("declared2")), NO("not in declared_paths"));
+	expect(mor_paths_read(&paths, at("missing/x")), NO("not in declared_paths"));
+	expect(mor_paths_read(&paths, "/etc/passwd"), NO("not in declared_paths"));
+	expect(mor_paths_read(&paths, "/"), NO("not in declared_paths"));
+	expect(mor_paths_read(&paths, "/usr/lib/python3/x.py"), YES);
+	expect(mor_paths_read(&paths, "/usr/library"), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
+static void own_proc(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	expect(mor_paths_read(&paths, "/proc/self/maps"), YES);
+	expect(mor_paths_read(&paths, "/proc/self/task/17/status"), YES);
+	expect(mor_paths_read(&paths, "/proc/self/environ"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/proc/17/maps"), NO(NULL));
+	expect(mor_paths_read(&paths, "/proc"), NO(NULL));
+	expect(mor_paths_write(&paths, "/proc/self/mem", MOR_WRITE_CONTENT), NO("outside what it may write"));
+	expect(mor_paths_write(&paths, "/proc/self/task/3/comm", MOR_WRITE_CONTENT), QUIET(EACCES));
+	mor_paths_fini(&paths);
+}
+
+static void quiet_names(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	expect(mor_paths_read(&paths, "/home/package.json"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/home/x/node_modules"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/home/package.json/secret"), NO(NULL));
+	expect(mor_paths_read(&paths, "/sys/fs/cgroup/memory.max"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/proc/sys/kernel/hostname"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/dev/tty"), QUIET(ENXIO));
+	/* Quiet is for reading only. */
+	expect(mor_paths_write(&paths, "/home/package.json", MOR_WRITE_CONTENT), NO(NULL));
+	expect(mor_paths_write(&paths, "/x/__pycache__/a.pyc", MOR_WRITE_PLACE), QUIET(EACCES));
+	expect(mor_paths_write(&paths, "/x/__pycache__2/a.pyc", MOR_WRITE_PLACE), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
+static void writing(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	expect(mor_paths_write(&paths, at("ws/a"), MOR_WRITE_PLACE), NO("workspace_write is not granted"));
+	expect(mor_paths_write(&paths, at("declared/a"), MOR_WRITE_PLACE), NO("outside what it may write"));
+	mor_paths_fini(&paths);
+	build(&paths, MOR_MAY_READ | MOR_MAY_WRITE);
+	expect(mor_paths_write(&paths, at("ws/a"), MOR_WRITE_PLACE), YES);
+	expect(mor_paths_write(&paths, at("ws/sub/a"), MOR_WRITE_CONTENT), YES);
+	/* The workspace itself is not the plugin's to move. */
+	expect(mor_paths_write(&paths, at("ws"), MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, at("ws"), MOR_WRITE_REMOVE), NO(NULL));
+	expect(mor_paths_write(&paths, "/dev/null", MOR_WRITE_CONTENT), YES);
+	mor_paths_fini(&paths);
+}
+
+static void protected_names(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ | MOR_MAY_WRITE);
+	expect(mor_paths_write(&paths, at("ws/.git/hooks/pre-commit"), MOR_WRITE_PLACE), NO("no write to a protected path"));
+	expect(mor_paths_write(&paths, at("ws/.git/config"), MOR_WRITE_PLACE), NO(NULL)); /* it does not exist yet */
+	expect(mor_paths_write(&paths, at("ws/.git/config.lock"), MOR_WRITE_PLACE), YES);
+	expect(mor_paths_write(&paths, at("ws/.git/HEAD"), MOR_WRITE_CONTENT), YES);
+	/* Neither moved away, nor put in place as a link or a file that leads elsewhere. */
+	expect(mor_paths_write(&paths, at("ws/.git"), MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, at("ws/.git"), MOR_WRITE_CONTENT), NO(NULL));
+	expect(mor_paths_write(&paths, at("ws/.git"), MOR_WRITE_MKDIR), YES);
+	/* A nameless file in the workspace, a new mode of it. */
+	expect(mor_paths_write(&paths, at("ws"), MOR_WRITE_INSIDE), YES);
+	expect(mor_paths_write(&paths, at("ws/.git/hooks"), MOR_WRITE_INSIDE), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
+static void executing(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_paths_add_defaults(&paths, false, true), 0);
+	mor_paths_sort(&paths);
+	expect(mor_paths_execute(&paths, "/usr/bin/cat"), YES);
+	expect(mor_paths_execute(&paths, "/usr/sbin/reboot"), NO(NULL));
+	expect(mor_paths_execute(&paths, "/tmp/x"), NO(NULL));
+	expect(mor_paths_execute(&paths, "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
+/* A tree that is deeper than our descriptors, with closed directories and links to what must stay. */
+static void scratch(void **state)
+{
+	struct mor_scratch s = MOR_SCRATCH_INIT;
+	char keep[128], link[PATH_MAX + 8];
+	int dir, next;
+
+	(void)state;
+	snprintf(keep, sizeof(keep), "%s", at("declared/keep"));
+	close(open(keep, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(mor_scratch_make(&s, top), 0);
+	dir = dup(s.dir);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(mkdirat(dir, "d", 0755), 0);
+		close(openat(dir, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+		next = openat(dir, "d", O_RDONLY | O_DIRECTORY);
+		assert_true(next >= 0);
+		if (i % 10 == 3)
+			fchmod(dir, 0);
+		close(dir);
+		dir = next;
+	}
+	close(dir);
+	snprintf(link, sizeof(link), "%s/link", s.path);
+	assert_int_equal(symlink(at("declared"), link), 0);
+	snprintf(link, sizeof(link), "%s", s.path);
+	mor_scratch_remove(&s);
+	assert_int_equal(access(link, F_OK), -1);
+	assert_int_equal(unlink(keep), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(reading), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
+		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(scratch),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("jail/t0_paths", tests, make_stage, drop_stage);
+}
