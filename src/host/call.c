@@ -115,6 +115,15 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
 }
 
+/* The id goes back: a call that holds one is in the table. */
+static int not_sent(mortise_call *call, int r, mortise_error *err)
+{
+	if (call->id)
+		call->plugin->next_id--;
+	call->id = 0;
+	return send_error(call, r, err);
+}
+
 /* Hands the call to the link. On failure nothing has changed. */
 static int transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
@@ -127,14 +136,13 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	if (r == 0 && !note)
 		r = mor_table_add(&plugin->table, call);
 	if (r < 0)
-		return send_error(call, r, err);
+		return not_sent(call, r, err);
 	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&plugin->host->compose));
 	r = plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
 	if (r < 0) {
 		if (!note)
 			mor_table_remove(&plugin->table, call);
-		plugin->next_id -= !note;
-		return send_error(call, r, err);
+		return not_sent(call, r, err);
 	}
 	plugin->counters.bytes_out += plugin->host->compose.len;
 	call->end = plugin->link->queued;

@@ -48,6 +48,7 @@ struct mortise_host {
 	unsigned in_callback;
 	struct mor_buf compose;      /* the message being written; reused */
 	mor_link_make_fn *make_link;
+	const struct mor_dialect *dialect; /* one more than the registry has, or NULL: tests bring theirs */
 	uint32_t random;             /* jitter of the backoff */
 };
 

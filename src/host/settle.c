@@ -303,6 +303,7 @@ static int64_t deadline(const mortise_call *call)
 
 static void time_is_up(mortise_call *call, int64_t now)
 {
+	call->due_ms = 0; /* whatever follows, the same deadline is not found twice */
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
 	else if (call->state != MOR_CALL_SENT)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "demo.h"
 #include "leak.h"
 #include "script.h"
 #include "wire/talk.h"
@@ -656,11 +657,14 @@ static void play_file(void **state)
 	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
 		die(play, 0, "%s", error.text);
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
+	play->host->dialect = &demo_dialect;
 	open_plugin(play);
 	for (size_t i = 0; i < play->talk.count; i++)
 		do_step(play, &play->talk.steps[i]);
 	nothing_unclaimed(play, 0);
 	mortise_host_free(play->host);
+	assert_int_equal(mortise_plugin_start(play->plugin, NULL), MORTISE_ECLOSED); /* a shell, still ours */
+	mortise_plugin_unref(play->plugin);
 	mor_free(text);
 	forget(play);
 }
