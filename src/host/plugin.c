@@ -38,7 +38,7 @@ static const char *session_quirk(struct mor_session *session, const char *name)
 	const char *value = mor_manifest_text(plugin->manifest, "quirks", name);
 
 	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
-		if (!strcmp(quirk->name, name))
+		if (strcmp(quirk->name, name) == 0)
 			value = quirk->def;
 	}
 	return value;
