@@ -260,7 +260,7 @@ struct mortise_plugin {
 	unsigned open_requests;
 	unsigned pool_load;          /* calls that its pool has given it */
 	struct mor_counters counters;
-	bool paused, was_ready;      /* was_ready: in this process */
+	bool paused, was_ready, lax_told; /* the last two: in this process */
 	mortise_error failure;       /* why it is FAILED */
 	char last_error[512], last_stderr[256], truncated[192];
 };

@@ -91,7 +91,7 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
-	plugin->end_seen = plugin->was_ready = false;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = false;
 	plugin->broken = NULL;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
