@@ -21,59 +21,6 @@ struct parser {
 	mortise_error *err;
 };
 
-/* ---- did you mean ---- */
-
-#define WORD_MAX_LEN 40 /* so that the row of the table below fits the stack */
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Edit distance by the two-row method; longer words are never a typing error of something we know. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b);
-	size_t row[WORD_MAX_LEN + 1];
-
-	if (la > WORD_MAX_LEN || lb > WORD_MAX_LEN)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[lb];
-}
-
-void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate)
-{
-	size_t d = distance(nearest->word, candidate);
-
-	if (nearest->best && d >= nearest->distance)
-		return;
-	nearest->best = candidate;
-	nearest->distance = d;
-}
-
-/* One wrong letter in three: "cal" is call, but "frobnicate" is nothing of ours. */
-const char *mor_nearest_best(const struct mor_nearest *nearest)
-{
-	size_t allowed = (strlen(nearest->word) + 2) / 3;
-
-	return nearest->best && nearest->distance <= allowed ? nearest->best : NULL;
-}
-
 /* ---- storing ---- */
 
 /* Kept NULL-terminated at every step, for it is handed to the library as it is. */

@@ -10,6 +10,8 @@
 
 #include <mortise/mortise.h>
 
+#include "base/near.h"
+
 enum mor_opt_kind {
 	MOR_OPT_FLAG,     /* bool; takes no argument                      */
 	MOR_OPT_TEXT,     /* const char *; the last one wins              */
@@ -59,13 +61,5 @@ int mor_options_parse(const struct mor_option_group *groups, char **argv, void *
 void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words);
 
 int mor_opt_list_add(struct mor_opt_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
-
-/* "Did you mean": offer candidates one by one, then ask for the best that is near enough, or NULL. */
-struct mor_nearest {
-	const char *word, *best;
-	size_t distance;
-};
-void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate);
-const char *mor_nearest_best(const struct mor_nearest *nearest);
 
 #endif

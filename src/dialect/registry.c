@@ -1,9 +1,9 @@
 /* Which dialects there are, and how to find a row in one. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "dialect/internal.h"
 
@@ -26,49 +26,10 @@ const struct mor_dialect *mor_dialect_find(const char *name)
 	return NULL;
 }
 
-/* Letters that differ when one is laid over the other, shifted by at most one place: enough to
- * recognise a slip of the finger in names this short. */
-static unsigned slips(const char *a, const char *b)
-{
-	unsigned count = 0;
-
-	while (*a && *b) {
-		if (strncasecmp(a, b, 1) == 0) {
-			a++, b++;
-			continue;
-		}
-		count++;
-		if (strncasecmp(a + 1, b, 1) == 0) {
-			a++;
-		} else if (strncasecmp(a, b + 1, 1) == 0) {
-			b++;
-		} else {
-			a++, b++;
-		}
-	}
-	return count + (unsigned)strlen(a) + (unsigned)strlen(b);
-}
-
-/* Up to two slips are one word mistyped; more are another word. */
-static const struct mor_dialect *nearest(const char *name)
-{
-	const struct mor_dialect *best = NULL;
-	unsigned least = 3;
-
-	for (size_t i = 0; dialects[i]; i++) {
-		unsigned count = slips(name, dialects[i]->name);
-
-		if (count < least) {
-			least = count;
-			best = dialects[i];
-		}
-	}
-	return best;
-}
-
 int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortise_error *err)
 {
-	const struct mor_dialect *found = mor_dialect_find(name), *near;
+	const struct mor_dialect *found = mor_dialect_find(name);
+	struct mor_nearest near = { .word = name };
 	char known[200] = "", quoted[64];
 	size_t used = 0;
 
@@ -81,10 +42,11 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 	if (!name || !*name)
 		return mor_fail(err, MORTISE_EMANIFEST, "no dialect is named: this version speaks %s", known);
 	mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted));
-	near = nearest(name);
-	if (near)
+	for (size_t i = 0; dialects[i]; i++)
+		mor_nearest_offer(&near, dialects[i]->name);
+	if (mor_nearest_best(&near))
 		return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": did you mean \"%s\"? (this version speaks %s)",
-				quoted, near->name, known);
+				quoted, mor_nearest_best(&near), known);
 	return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": this version speaks %s", quoted, known);
 }
 

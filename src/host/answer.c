@@ -89,8 +89,11 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 
 	mor_envelope_error(message->error, &remote);
 	name = mor_dialect_code_name(plugin->dialect, remote.code);
-	mor_fail(&error, MORTISE_EREMOTE, "%s: %s (code %lld%s%s)", plugin->session.name,
-		 remote.text[0] ? remote.text : "error without a message", (long long)remote.code, name ? ", " : "", name ? name : "");
+	/* The embedder knows what it called, but not what the greeting consists of. */
+	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->session.name,
+		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "", call->purpose == MOR_FOR_GREETING ? call->name : "",
+		 call->purpose == MOR_FOR_GREETING ? "\": " : "", remote.text[0] ? remote.text : "error without a message",
+		 (long long)remote.code, name ? ", " : "", name ? name : "");
 	error.rpc_code = remote.code;
 	verdict.error = &error;
 	verdict.error_data = remote.data;

@@ -115,6 +115,15 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
 }
 
+/* The id goes back: a call that holds one is in the table. */
+static int not_sent(mortise_call *call, int r, mortise_error *err)
+{
+	if (call->id)
+		call->plugin->next_id--;
+	call->id = 0;
+	return send_error(call, r, err);
+}
+
 /* Hands the call to the link. On failure nothing has changed. */
 static int transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
@@ -127,14 +136,13 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	if (r == 0 && !note)
 		r = mor_table_add(&plugin->table, call);
 	if (r < 0)
-		return send_error(call, r, err);
+		return not_sent(call, r, err);
 	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&plugin->host->compose));
 	r = plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
 	if (r < 0) {
 		if (!note)
 			mor_table_remove(&plugin->table, call);
-		plugin->next_id -= !note;
-		return send_error(call, r, err);
+		return not_sent(call, r, err);
 	}
 	plugin->counters.bytes_out += plugin->host->compose.len;
 	call->end = plugin->link->queued;
@@ -165,16 +173,19 @@ void mor_call_pump(mortise_plugin *plugin)
 	if (plugin->pumping)
 		return;
 	plugin->pumping = true;
-	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin) &&
-	       !mor_health_first(plugin, mor_container_of(plugin->queue.next, mortise_call, node)->method)) {
+	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
 		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
 		mortise_error error;
+		int r = check_interface(call, &error);
 
+		if (r == 0 && mor_health_first(plugin, call->method))
+			break;
 		mor_list_remove(&call->node); /* its queue_ms goes on until the last byte is written */
 		call->state = MOR_CALL_TAKEN;
 		plugin->waiting--;
-		if (check_interface(call, &error) < 0 ||
-		    transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error) < 0)
+		if (r == 0)
+			r = transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error);
+		if (r < 0)
 			mor_call_fail(call, &error);
 		else
 			mor_buf_fini(&call->params);
@@ -349,13 +360,13 @@ static bool may_send_now(const mortise_call *call)
 
 static int launch(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
-	int r;
+	int r = call->plugin->state == MORTISE_READY ? check_interface(call, err) : 0;
 
+	if (r < 0)
+		return r;
 	if (!may_send_now(call))
 		return queue_call(call, params, err);
-	r = check_interface(call, err);
-	if (r == 0)
-		r = transmit(call, params, err);
+	r = transmit(call, params, err);
 	if (r == 0 && call->queue_ms)
 		mor_call_set_due(call, call->queue_ms);
 	return r;

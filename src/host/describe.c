@@ -103,7 +103,7 @@ static void configuration(const mortise_plugin *plugin, struct mor_writer *w)
 		const struct mor_method *row =
 			mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(plugin->timeouts[i].method));
 
-		if (!row || (!strcmp(row->name, "*") && strcmp(plugin->timeouts[i].method, "*")))
+		if (!row || (strcmp(row->name, "*") == 0 && strcmp(plugin->timeouts[i].method, "*") != 0))
 			mor_w_pair_int(w, plugin->timeouts[i].method, plugin->timeouts[i].ms);
 	}
 	mor_w_end(w);
@@ -240,13 +240,13 @@ int mortise_dialect_describe(const char *name, const char *format, char **ret_te
 		return MORTISE_EINVAL;
 	if (name && !dialect)
 		return MORTISE_ENOTFOUND;
-	if (!name && (!strcmp(format, "json") || !strcmp(format, "text")))
-		r = list_dialects(!strcmp(format, "json"), &out);
-	else if (name && !strcmp(format, "text"))
+	if (!name && (strcmp(format, "json") == 0 || strcmp(format, "text") == 0))
+		r = list_dialects(strcmp(format, "json") == 0, &out);
+	else if (name && strcmp(format, "text") == 0)
 		r = mor_dialect_explain(dialect, &out);
-	else if (name && !strcmp(format, "json"))
+	else if (name && strcmp(format, "json") == 0)
 		r = mor_dialect_json(dialect, &out);
-	else if (name && !strcmp(format, "openrpc"))
+	else if (name && strcmp(format, "openrpc") == 0)
 		r = mor_dialect_openrpc(dialect, &out);
 	if (r == 0 && !(*ret_text = mor_buf_detach(&out)))
 		r = MORTISE_ENOMEM;

@@ -37,7 +37,7 @@ static void put(struct env *env, const char *entry)
 		env->failed = true;
 		return;
 	}
-	while (i < env->count && (name_len(env->list[i]) != len || memcmp(env->list[i], entry, len)))
+	while (i < env->count && (name_len(env->list[i]) != len || memcmp(env->list[i], entry, len) != 0))
 		i++;
 	if (i < env->count) {
 		mor_free(env->list[i]);
@@ -62,7 +62,7 @@ static void put(struct env *env, const char *entry)
 static bool is_named(const char *const *names, const char *entry)
 {
 	for (const char *const *name = names; *name; name++) {
-		if (strlen(*name) == name_len(entry) && !memcmp(*name, entry, name_len(entry)))
+		if (strlen(*name) == name_len(entry) && memcmp(*name, entry, name_len(entry)) == 0)
 			return true;
 	}
 	return false;

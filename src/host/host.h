@@ -49,6 +49,7 @@ struct mortise_host {
 	unsigned in_callback;
 	struct mor_buf compose;      /* the message being written; reused */
 	mor_link_make_fn *make_link;
+	const struct mor_dialect *dialect; /* one more than the registry has, or NULL: tests bring theirs */
 	uint32_t random;             /* jitter of the backoff */
 	char *helper;                /* where mortise-jail is; NULL: where it was installed */
 };
@@ -262,7 +263,7 @@ struct mortise_plugin {
 	unsigned open_requests;
 	unsigned pool_load;          /* calls that its pool has given it */
 	struct mor_counters counters;
-	bool paused, was_ready;      /* was_ready: in this process */
+	bool paused, was_ready, lax_told; /* the last two: in this process */
 	mortise_error failure;       /* why it is FAILED */
 	char last_error[512], last_stderr[256], truncated[192];
 };

@@ -65,6 +65,7 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 {
 	char excerpt[96], text[192];
 
+	in->lost = !at_eof;
 	snprintf(text, sizeof(text), "stdout %s: %s", item->why ? item->why : "is no frame", mor_excerpt(item->body, excerpt, sizeof(excerpt)));
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
@@ -74,6 +75,8 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len, boo
 {
 	size_t used = 0;
 
+	if (in->lost)
+		return len;
 	while (!in->dead && !in->paused && used < len) {
 		struct mor_item item = { 0 };
 		enum mor_item_kind kind = mor_deframe(&in->deframer, window + used, len - used, at_eof, &item);
@@ -97,6 +100,7 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len, boo
 
 void mor_intake_out_of_memory(struct mor_intake *in)
 {
+	in->lost = true;
 	mor_buf_fini(&in->pending);
 	in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be buffered: out of memory");
 }

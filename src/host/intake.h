@@ -16,6 +16,8 @@ struct mor_intake {
 	struct mor_buf pending; /* arrived, but not yet a whole frame; or held back while paused */
 	bool dead;              /* the link was freed by a callback: touch nothing more           */
 	bool paused;
+	bool lost;              /* the stream cannot be followed: what still comes is read and discarded, so that a
+				   plugin that still writes is not held up until its grace is over       */
 };
 
 void mor_intake_init(struct mor_intake *intake, struct mor_link *link, const struct mor_link_options *opt);

@@ -38,7 +38,7 @@ static const char *session_quirk(struct mor_session *session, const char *name)
 	const char *value = mor_manifest_text(plugin->manifest, "quirks", name);
 
 	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
-		if (!strcmp(quirk->name, name))
+		if (strcmp(quirk->name, name) == 0)
 			value = quirk->def;
 	}
 	return value;
@@ -54,7 +54,10 @@ static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 
 	if (r < 0)
 		return r;
-	r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
+	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, plugin->manifest->dialect) == 0)
+		plugin->dialect = plugin->host->dialect;
+	else
+		r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
 	if (r < 0)
 		return mor_fail_prefix(err, plugin->manifest->name);
 	plugin->session = (struct mor_session){

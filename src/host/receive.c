@@ -200,8 +200,9 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message)
 {
-	if (message->lax)
+	if (message->lax && !plugin->lax_told)
 		mor_event(plugin, MORTISE_EVENT_WARNING, "a message without \"jsonrpc\": \"2.0\"");
+	plugin->lax_told |= message->lax; /* once per process: such a plugin does it every time */
 	switch (message->kind) {
 	case MOR_MSG_RESULT:
 	case MOR_MSG_ERROR:

@@ -252,12 +252,10 @@ static void receive_element(mortise_plugin *plugin, struct mor_slice element, st
 	struct mor_message message = { 0 };
 	int r = mor_envelope_scan(element, opt->envelope_flags, opt->max_depth, &message, NULL);
 
-	if (r < 0)
+	if (r < 0 || message.kind == MOR_MSG_BATCH)
 		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, "Invalid Request");
 	else if (message.kind == MOR_MSG_REQUEST)
 		mor_request_receive(plugin, &message, batch);
-	else if (message.kind == MOR_MSG_BATCH)
-		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, "Invalid Request");
 	else
 		mor_receive_route(plugin, &message);
 }

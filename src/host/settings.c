@@ -61,7 +61,7 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 	size_t count = 0;
 
 	MOR_LIST_EACH(node, after, &plugin->manifest->settings)
-		count += !strcmp(mor_container_of(node, struct mor_setting, node)->section, "timeouts");
+		count += strcmp(mor_container_of(node, struct mor_setting, node)->section, "timeouts") == 0;
 	if (!count)
 		return 0;
 	plugin->timeouts = mor_zalloc(count * sizeof(*plugin->timeouts));
@@ -72,7 +72,7 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 		struct mor_timeout *timeout = &plugin->timeouts[plugin->timeout_count];
 		int r;
 
-		if (strcmp(setting->section, "timeouts"))
+		if (strcmp(setting->section, "timeouts") != 0)
 			continue;
 		r = mor_manifest_duration(plugin->manifest, "timeouts", setting->key, &timeout->ms, err);
 		if (r < 0)
@@ -120,9 +120,9 @@ static int check_quirks(mortise_plugin *plugin, mortise_error *err)
 		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
 		const struct mor_quirk *quirk = plugin->dialect->quirks;
 
-		if (strcmp(setting->section, "quirks") || !strcmp(setting->key, "frame_pad"))
+		if (strcmp(setting->section, "quirks") != 0 || strcmp(setting->key, "frame_pad") == 0)
 			continue;
-		while (quirk && quirk->name && strcmp(quirk->name, setting->key))
+		while (quirk && quirk->name && strcmp(quirk->name, setting->key) != 0)
 			quirk++;
 		if (!quirk || !quirk->name)
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
@@ -167,7 +167,7 @@ uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_metho
 	for (size_t i = plugin->timeout_count; i-- > 0;) {
 		const struct mor_timeout *timeout = &plugin->timeouts[i];
 
-		if (!strcmp(timeout->method, method) || (row->role == MOR_ROLE_CALL && !strcmp(timeout->method, "*")))
+		if (strcmp(timeout->method, method) == 0 || (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))
 			return timeout->ms;
 	}
 	return row->timeout_ms;

@@ -118,6 +118,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	switch (purpose) {
 	case MOR_FOR_USER:
 		count(plugin, verdict);
+		if (call->method->role == MOR_ROLE_PING)
+			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
 		break;
 	case MOR_FOR_GREETING:
@@ -303,6 +305,7 @@ static int64_t deadline(const mortise_call *call)
 
 static void time_is_up(mortise_call *call, int64_t now)
 {
+	call->due_ms = 0; /* whatever follows, the same deadline is not found twice */
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
 	else if (call->state != MOR_CALL_SENT)

@@ -91,7 +91,7 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
-	plugin->end_seen = plugin->was_ready = false;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = false;
 	plugin->broken = NULL;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
@@ -405,7 +405,8 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
 {
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
+	/* One that we kill for a time-out was busy, although its call is settled by now. */
+	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || rung == MOR_RUNG_KILL;
 	enum mortise_state after = MORTISE_STOPPED;
 	mortise_error failure = *error;
 	struct mor_list taken;

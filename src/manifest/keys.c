@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "manifest/internal.h"
 
@@ -63,52 +64,16 @@ bool mor_key_is_nested(const char *section)
 	return strcmp(section, "timeouts") == 0 || strcmp(section, "quirks") == 0;
 }
 
-/* Edit distance with a bound: only whether it is small matters. Names over 30 bytes are never near. */
-static unsigned distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b);
-	unsigned row[32];
-
-	if (la > 30 || lb > 30)
-		return 99;
-	for (unsigned j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		unsigned corner = row[0];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned up = row[j], best = corner + (a[i - 1] != b[j - 1]);
-
-			if (up + 1 < best)
-				best = up + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			corner = up;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 /* Among the keys of `section`, or among the sections where it is NULL. */
 static const char *nearest(const char *section, const char *word)
 {
-	const char *best = NULL;
-	unsigned least = strlen(word) < 5 ? 2 : 3;
+	struct mor_nearest near = { .word = word };
 
 	for (size_t i = 0; i < KEYS; i++) {
-		const char *name = section ? keys[i].key : keys[i].section;
-		unsigned d = distance(word, name);
-
-		if (section && strcmp(keys[i].section, section) != 0)
-			continue;
-		if (d <= least && (!best || d < least)) {
-			least = d;
-			best = name;
-		}
+		if (!section || strcmp(keys[i].section, section) == 0)
+			mor_nearest_offer(&near, section ? keys[i].key : keys[i].section);
 	}
-	return best;
+	return mor_nearest_best(&near);
 }
 
 static void list_names(const char *section, struct mor_buf *out)

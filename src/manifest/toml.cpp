@@ -29,6 +29,7 @@ constexpr unsigned max_depth = 32; /* mor_writer keeps 64 levels; people need ab
 constexpr unsigned max_dots = 256; /* see check_dots() */
 
 struct buffer : mor_buf {
+	// cppcheck-suppress uninitDerivedMemberVar ; mor_buf{} sets every member to zero
 	buffer() : mor_buf{} {}
 	buffer(const buffer &) = delete;
 	buffer &operator=(const buffer &) = delete;

@@ -27,7 +27,7 @@ static const struct mark {
 
 static bool is_blank(char c)
 {
-	return c == ' ' || c == '\t';
+	return c == ' ' || c == '\t' || c == '\r';
 }
 
 static struct mor_slice trim(struct mor_slice text)

@@ -1,0 +1,64 @@
+#include "demo.h"
+
+#include "base/error.h"
+
+static const struct mor_method methods[] = {
+	{ .name = "hello", .role = MOR_ROLE_HELLO, .timeout_ms = 5000, .template = "{\"host\":${version},\"config\":${config}}" },
+	{ .name = "extra", .role = MOR_ROLE_HELLO, .flags = MOR_M_TOLERANT, .timeout_ms = 1000 },
+	{ .name = "ready", .role = MOR_ROLE_INIT, .flags = MOR_M_NOTE | MOR_M_PARAMS },
+	{ .name = "ping", .role = MOR_ROLE_PING, .timeout_ms = 1000, .template = "{\"n\":1}" },
+	/* Any action that no other row has: settled by the reply or by a note, whichever comes first. */
+	{ .name = "execute", .action = "*", .role = MOR_ROLE_CALL, .settle = MOR_BY_FIRST, .timeout_ms = 30000, .max_ms = 60000,
+	  .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL, .ok = "/success", .why = "/data",
+	  .template = "{\"function\":${action},\"arguments\":${params}}" },
+	/* The reply only acknowledges. */
+	{ .name = "input", .role = MOR_ROLE_CALL, .settle = MOR_BY_NOTE, .timeout_ms = 10000 },
+	{ .name = "search", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_FORGET },
+	{ .name = "index", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_CANCEL, .clock = MOR_FROM_PIECE },
+	{ .name = "cancel", .role = MOR_ROLE_CANCEL, .flags = MOR_M_NOTE, .template = "{\"id\":${id}}" },
+	{ .name = "shutdown", .role = MOR_ROLE_BYE, .timeout_ms = 1000 },
+	{ .name = "exit", .role = MOR_ROLE_BYE, .flags = MOR_M_NOTE },
+	{ .name = "stream", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_PIECE, .ref = "/request_id", .data = "/data" },
+	{ .name = "complete", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_DONE, .ref = "/request_id", .data = "/data", .ok = "/success", .why = "/data" },
+	{ .name = "error", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_FAIL, .ref = "/request_id", .why = "/message", .code = "/code" },
+	{ .name = "log", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_LOG, .settle = MOR_BY_WRITE, .level = "/level", .data = "/message" },
+	{ .name = "alive", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE, .template = "{\"yes\":true}" },
+	{ .name = "secret", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE },
+	{ 0 },
+};
+
+static const struct mor_code codes[] = {
+	{ -2, "Timeout", "Operation timed out", MORTISE_ETIMEOUT },
+	{ 0 },
+};
+
+/* "secret" is a breach of the protocol; everything else goes to the embedder. */
+static int on_request(struct mor_session *session, const struct mor_method *method, const struct mor_value *params,
+		      struct mor_buf *ret_result, mortise_error *err)
+{
+	(void)session;
+	(void)params;
+	(void)ret_result;
+	if (method->name[0] != 's' || method->name[1] != 'e')
+		return 0;
+	mor_fail(err, MORTISE_EPROTO, "no secrets here");
+	err->rpc_code = -1;
+	return MORTISE_EPROTO;
+}
+
+static const struct mor_hooks hooks = { .on_request = on_request };
+
+const struct mor_dialect demo_dialect = {
+	.name = "demo",
+	.title = "A protocol for the tests of the host",
+	.framing = MOR_FRAMING_LINES,
+	.wire = MOR_WIRE_ANY_REF | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL,
+	.frame_limit = 1 << 20,
+	.queue_limit = 1 << 20,
+	.stop = { 1000, 2000, 2000 },
+	.restart = { 100, 10000, 5, 60000 },
+	.health = { .flags = MOR_HEALTH_IDLE | MOR_HEALTH_KILL, .every_ms = 2000, .misses = 2 },
+	.methods = methods,
+	.codes = codes,
+	.hooks = &hooks,
+};

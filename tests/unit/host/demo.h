@@ -1,0 +1,13 @@
+/*
+ * A made-up protocol that uses what plain and yams do not: calls settled by notes, acknowledgements, pieces, logs,
+ * cancelling on the wire, killing on a time-out, clocks that signs of life turn back, pings that kill, two goodbyes,
+ * requests that the table itself answers. The coming dialects rest on these; tests/talk/demo proves them now.
+ */
+#ifndef TESTS_UNIT_HOST_DEMO_H
+#define TESTS_UNIT_HOST_DEMO_H
+
+#include "dialect/dialect.h"
+
+extern const struct mor_dialect demo_dialect;
+
+#endif
