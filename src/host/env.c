@@ -4,6 +4,9 @@
  * makes the directory that they name. On top of each come MORTISE_DIALECT (tells an SDK what is spoken), the
  * manifest's, and the user's; later wins.
  */
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,8 +99,29 @@ static bool passes(enum base base, const char *entry)
 	return base == INHERIT || is_named(clean_names, entry);
 }
 
+/* Without these a confined program asks /etc/passwd who it is, which would be its end. */
+static void put_user(struct env *env)
+{
+	char memory[1024], entry[300];
+	struct passwd user, *found = NULL;
+	const char *name = getenv("USER");
+
+	if (!name || !*name)
+		name = getenv("LOGNAME");
+	if ((!name || !*name) && getpwuid_r(geteuid(), &user, memory, sizeof(memory), &found) == 0 && found)
+		name = found->pw_name;
+	if (!name || !*name)
+		name = "user";
+	snprintf(entry, sizeof(entry), "USER=%.256s", name);
+	put(env, entry);
+	snprintf(entry, sizeof(entry), "LOGNAME=%.256s", name);
+	put(env, entry);
+}
+
 static void put_base(struct env *env, enum base base)
 {
+	if (base == JAIL)
+		put_user(env);
 	for (char **entry = environ; entry && *entry; entry++) {
 		if (passes(base, *entry))
 			put(env, *entry);

@@ -245,6 +245,14 @@ static pid_t group_of(struct mor_call *call)
 	return tgid > 0 ? (pid_t)tgid : call->tid;
 }
 
+/* The same in a PID namespace of its own. */
+static pid_t own_of(struct mor_call *call)
+{
+	if (!call->broker->apart)
+		return call->tgid;
+	return call->broker->spawn && call->broker->main ? mor_call_inner(call, "\nNStgid:") : call->broker->inside;
+}
+
 static int handle(struct mor_call *call)
 {
 	const struct mor_notified *what = notified(call->asked->data.nr);
@@ -253,6 +261,7 @@ static int handle(struct mor_call *call)
 		return -ENOSYS;
 	call->name = what->name;
 	call->tgid = group_of(call);
+	call->own = own_of(call);
 	if (what->notify >= MOR_N_FIRST_REFUSED)
 		return refuse(call, what->notify);
 	return handlers[what->notify](call);

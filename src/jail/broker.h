@@ -28,10 +28,11 @@ struct mor_broker {
 	pid_t self;   /* ours: what /proc/self must never mean                                       */
 	pid_t main;   /* the plugin, as we see it; 0 before its execve                               */
 	pid_t inside; /* the same, as it sees itself (another number in a PID namespace)             */
+	bool apart;   /* the plugin has a tree and pids of its own: root is opened at its execve     */
 	bool spawn;
 	unsigned processes; /* with spawn: how many there may be                                     */
 	unsigned budget;    /* so many may be started before we count again                          */
-	bool locked;  /* we stand under L1 ourselves: opening first and judging then cannot reach outside */
+	bool locked;  /* we stand under L1, or open in the plugin's tree: to open first and judge then cannot reach outside */
 	dev_t plain;  /* a device known to hold no /proc                                             */
 	uint64_t asked, absent; /* statistics */
 };
@@ -58,6 +59,7 @@ struct mor_call {
 	const struct seccomp_notif *asked;
 	const char *name; /* of the system call           */
 	pid_t tid, tgid;  /* the caller, as we see it      */
+	pid_t own;        /* tgid as its own /proc has it  */
 	bool doubtful;    /* a violation must be the caller's own: what we read may be a stranger's by now */
 	const char *rule; /* MOR_CALL_VIOLATION: why ...   */
 	char about[PATH_MAX]; /* ... and on what              */
@@ -84,6 +86,8 @@ int mor_call_inject(struct mor_call *call, int fd, bool cloexec);
 int mor_call_proc(const struct mor_call *call, const char *what, int flags);
 /* A number behind a key of the caller's status file ("Tgid:", "Umask:"), -1: cannot be told. */
 long mor_call_status(const struct mor_call *call, const char *key, int base);
+/* The number that the caller has in its own PID namespace; key: "\nNSpid:" (its thread) or "\nNStgid:". */
+pid_t mor_call_inner(const struct mor_call *call, const char *key);
 
 struct mor_found {
 	int fd;                /* the thing itself, O_PATH; -1: it is not there (or was not looked for) */

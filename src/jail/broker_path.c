@@ -45,11 +45,17 @@ static bool in_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
+/* By which number the /proc that we look into knows the caller. */
+static pid_t number_of(const struct mor_call *call)
+{
+	return call->broker->root >= 0 ? call->own : call->tgid;
+}
+
 /* /proc/NUMBER/rest of the caller -> /proc/self/rest */
 static void make_own(const struct mor_call *call, char where[PATH_MAX])
 {
 	char own[32];
-	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)call->tgid);
+	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)number_of(call));
 
 	if (strncmp(where, own, len) != 0 || (where[len] && where[len] != '/'))
 		return;
@@ -142,23 +148,35 @@ static int prepend(struct walk *walk, const char *text)
 static int translate(struct walk *walk, const char *part)
 {
 	const struct mor_call *call = walk->call;
+	bool view = call->broker->root >= 0;
 	char text[48], inside[16];
 
 	snprintf(inside, sizeof(inside), "%d", (int)call->broker->inside);
 	if (strcmp(part, "thread-self") == 0)
-		snprintf(text, sizeof(text), "%d/task/%d", (int)call->tgid, (int)call->tid);
-	else if (strcmp(part, "self") == 0 || (call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
-		snprintf(text, sizeof(text), "%d", (int)call->tgid);
+		snprintf(text, sizeof(text), "%d/task/%d", (int)number_of(call),
+			 (int)(view ? mor_call_inner(call, "\nNSpid:") : call->tid));
+	else if (strcmp(part, "self") == 0 ||
+		 (!view && call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
+		snprintf(text, sizeof(text), "%d", (int)number_of(call));
 	else
 		return 0;
-	if (call->broker->root >= 0) { /* the numbers are those of our /proc, not of the plugin's */
-		int fd = fcntl(call->broker->proc, F_DUPFD_CLOEXEC, 0);
-
-		if (fd < 0)
-			return -errno;
-		stand_on(walk, fd);
-	}
 	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
+}
+
+/* The directory of that name in our own view, where there is one. Takes the handle. */
+static int leave_view(const struct mor_call *call, int fd)
+{
+	char name[PATH_MAX];
+	struct stat st;
+	int other;
+
+	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || raw_name(call, fd, name) < 0)
+		return fd;
+	other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (other < 0)
+		return fd;
+	close(fd);
+	return other;
 }
 
 /* A magic link below /proc/NUMBER: only the kernel can follow it, and only the caller's own is followed. */
@@ -179,6 +197,8 @@ static int follow_magic(struct walk *walk, const char *where, const char *part)
 	fd = openat(walk->at, part, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (walk->call->broker->apart && walk->call->broker->root < 0)
+		fd = leave_view(walk->call, fd);
 	stand_on(walk, fd);
 	walk->own_fd = own;
 	return 0;
@@ -359,6 +379,13 @@ static int open_direct(struct mor_call *call, int dirfd, const char *path, uint6
 	};
 	int base = AT_FDCWD, fd;
 
+	if (call->broker->root >= 0) {
+		if (path[0] != '/')
+			return -1;
+		how.resolve |= RESOLVE_IN_ROOT;
+		fd = (int)syscall(SYS_openat2, call->broker->root, path, &how, sizeof(how));
+		return fd < 0 ? -1 : fd; /* absent there, it may be here */
+	}
 	if (path[0] != '/') {
 		base = open_base(call, dirfd);
 		if (base < 0)
@@ -459,8 +486,8 @@ static int find_parent(struct mor_call *call, int base, char *path, struct mor_f
 	return 0;
 }
 
-int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
-		struct mor_found *found)
+static int find_from(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+		     struct mor_found *found)
 {
 	char text[PATH_MAX];
 	int status;
@@ -480,21 +507,93 @@ int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flag
 	return status;
 }
 
-/* In a view of its own the plugin's names are made whole first: an absolute link must end in that view, not in ours. */
+/* ---- a view of its own ---- */
+
+/* A canonical name in the plugin's tree. */
+static int open_in_view(const struct mor_call *call, const char *name)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, call->broker->root, name, &how, sizeof(how));
+}
+
+/* By its true name the thing may be in the plugin's tree after all (a link is not). Then that is the handle to act on;
+ * else what was found is there to be judged, and nothing must be done with it. */
+static int back_to_view(struct mor_call *call, unsigned flags, struct mor_found *found)
+{
+	bool parent = flags & MOR_FIND_PARENT;
+	char name[PATH_MAX], *slash;
+	int fd;
+
+	memcpy(name, found->where, strlen(found->where) + 1);
+	slash = strrchr(name, '/');
+	if (parent && slash)
+		slash[slash == name] = 0;
+	fd = name[0] == '/' ? open_in_view(call, name) : -1;
+	if (fd < 0) {
+		if (mor_paths_read(call->broker->paths, found->where).kind == MOR_VERDICT_PERFORM ||
+		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind == MOR_VERDICT_PERFORM)
+			return -ENOENT;
+		return 0;
+	}
+	mor_found_fini(found);
+	if (parent)
+		found->parent = fd;
+	else
+		found->fd = fd;
+	return !parent && fstat(fd, &found->st) < 0 ? -errno : 0;
+}
+
+/* What is not in the plugin's tree may be in ours: then to ask for it was no mistake. */
+static int find_outside(struct mor_call *call, const char *path, unsigned flags, struct mor_found *found)
+{
+	int root = call->broker->root, status;
+
+	call->broker->root = -1;
+	status = find_from(call, AT_FDCWD, path, flags, 0, found);
+	call->broker->root = root;
+	if (status < 0)
+		return status;
+	status = back_to_view(call, flags, found);
+	if (status < 0)
+		mor_found_fini(found);
+	return status;
+}
+
+/* The plugin's names are made whole first: an absolute link must end in its tree, not in ours. */
 static int find_in_view(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
 {
 	char whole[PATH_MAX];
-	size_t len;
-	int status = raw_name(call, base, whole);
+	size_t len = 0;
+	int status = path[0] == '/' ? 0 : raw_name(call, base, whole);
 
 	if (status < 0)
 		return status;
-	len = strlen(whole);
-	if (whole[0] != '/' || len + strlen(path) + 2 > sizeof(whole))
-		return whole[0] == '/' ? -ENAMETOOLONG : -ENOTDIR;
-	whole[len] = '/';
-	memcpy(whole + len + 1, path, strlen(path) + 1);
-	return mor_find_at(call, AT_FDCWD, whole, flags, 0, found);
+	if (path[0] != '/') {
+		len = strlen(whole);
+		if (whole[0] != '/' || len + strlen(path) + 2 > sizeof(whole))
+			return whole[0] == '/' ? -ENAMETOOLONG : -ENOTDIR;
+		whole[len++] = '/';
+	}
+	memcpy(whole + len, path, strlen(path) + 1);
+	status = find_from(call, AT_FDCWD, whole, flags, 0, found);
+	if (status == -ENOENT || status == -ENOTDIR || status == -EACCES)
+		status = find_outside(call, whole, flags, found);
+	return status;
+}
+
+int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+		struct mor_found *found)
+{
+	found->fd = found->parent = found->own_fd = -1;
+	if (!*path)
+		return -ENOENT;
+	if (call->broker->root >= 0)
+		return resolve ? -ENOSYS : find_in_view(call, base, path, flags, found);
+	return find_from(call, base, path, flags, resolve, found);
 }
 
 int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags, uint64_t resolve,
@@ -510,10 +609,7 @@ int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags,
 	base = open_base(call, dirfd);
 	if (base < 0)
 		return base;
-	if (call->broker->root >= 0)
-		status = resolve ? -ENOSYS : find_in_view(call, base, path, flags, found);
-	else
-		status = mor_find_at(call, base, path, flags, resolve, found);
+	status = mor_find_at(call, base, path, flags, resolve, found);
 	close(base);
 	return status;
 }

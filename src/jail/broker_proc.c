@@ -64,8 +64,8 @@ int mor_call_fork(struct mor_call *call)
 
 /* ---- execve ---- */
 
-/* The number that the plugin has in its own PID namespace: the last of the line. */
-static pid_t inner_pid(const struct mor_call *call)
+/* The last of the line is that of the innermost namespace. */
+pid_t mor_call_inner(const struct mor_call *call, const char *key)
 {
 	char text[2048], *at, *end;
 	int fd = mor_call_proc(call, "status", O_RDONLY);
@@ -77,13 +77,27 @@ static pid_t inner_pid(const struct mor_call *call)
 	if (got <= 0)
 		return call->tid;
 	text[got] = 0;
-	at = strstr(text, "\nNSpid:");
-	for (at = at ? at + 7 : NULL; at && *at == '\t'; at = end) {
+	at = strstr(text, key);
+	for (at = at ? at + strlen(key) : NULL; at && *at == '\t'; at = end) {
 		pid = 0;
 		for (end = at + 1; *end >= '0' && *end <= '9'; end++)
 			pid = pid * 10 + *end - '0';
 	}
 	return (pid_t)pid;
+}
+
+/* The plugin's tree is complete by its execve. Without a handle on it nothing may run. */
+static int enter_view(struct mor_call *call)
+{
+	struct mor_broker *broker = call->broker;
+
+	broker->root = mor_call_proc(call, "root", O_PATH | O_DIRECTORY);
+	if (broker->root < 0) {
+		broker->root = -1;
+		return mor_call_violation(call, "", "its file tree is closed to the guardian");
+	}
+	broker->locked = true;
+	return MOR_CALL_CONTINUE;
 }
 
 /* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs spawn, and
@@ -97,8 +111,8 @@ int mor_call_execve(struct mor_call *call)
 
 	if (!broker->main) {
 		broker->main = call->tid;
-		broker->inside = inner_pid(call);
-		return MOR_CALL_CONTINUE;
+		broker->inside = mor_call_inner(call, "\nNSpid:");
+		return broker->apart ? enter_view(call) : MOR_CALL_CONTINUE;
 	}
 	status = mor_call_text(call, mor_call_arg(call, 0), path);
 	if (!broker->spawn)

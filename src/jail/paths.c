@@ -144,13 +144,27 @@ static int add_handle(struct mor_paths *paths, int fd, unsigned access, enum mor
 	return status;
 }
 
+static int add_text(char ***list, size_t *count, const char *text, size_t len)
+{
+	char **longer = mor_realloc(*list, (*count + 1) * sizeof(*longer));
+
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	longer[*count] = mor_strndup(text, len);
+	return longer[*count] ? (++*count, 0) : -ENOMEM;
+}
+
 int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = open(path, O_PATH | O_CLOEXEC), status;
 
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	return add_handle(paths, fd, access, origin);
+	status = add_handle(paths, fd, access, origin);
+	if (status == 0 && !find(paths, path, strlen(path)))
+		status = add_text(&paths->aliases, &paths->alias_count, path, strlen(path));
+	return status;
 }
 
 int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
@@ -182,13 +196,7 @@ static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char 
 
 static int add_protect(struct mor_paths *paths, const char *name, size_t len)
 {
-	char **list = mor_realloc(paths->protects, (paths->protect_count + 1) * sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	paths->protects = list;
-	list[paths->protect_count] = mor_strndup(name, len);
-	return list[paths->protect_count] ? (paths->protect_count++, 0) : -ENOMEM;
+	return add_text(&paths->protects, &paths->protect_count, name, len);
 }
 
 /* What the name, or its nearest parent that exists, is called in truth, with the missing rest appended. */
@@ -285,6 +293,9 @@ void mor_paths_fini(struct mor_paths *paths)
 		mor_free(paths->rules[i].path);
 	for (size_t i = 0; i < paths->protect_count; i++)
 		mor_free(paths->protects[i]);
+	for (size_t i = 0; i < paths->alias_count; i++)
+		mor_free(paths->aliases[i]);
+	mor_free(paths->aliases);
 	mor_free(paths->rules);
 	mor_free(paths->protects);
 	*paths = (struct mor_paths){ 0 };

@@ -29,6 +29,8 @@ struct mor_paths {
 	size_t count, room;
 	char **protects;
 	size_t protect_count;
+	char **aliases; /* names as given that are not the true ones: links on the way */
+	size_t alias_count;
 };
 
 /* 0 or -errno. What is not there, or not within reach, gives no rule and no error. */

@@ -259,6 +259,8 @@ class Jail(Case):
                                   text=True, env=self.env, timeout=LIMIT, check=False)
         done = run("--level", "t1")
         self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+        if "has no level t1" in done.stderr:
+            self.skipTest(done.stderr.strip())
         self.assertRegex(done.stderr, r"^jail: .*namespace")
         done = run("-v")
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)

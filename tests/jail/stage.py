@@ -345,7 +345,6 @@ def in_namespaces(argv):
     user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     try:
         return subprocess.run(["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--fork",
-                               "--kill-child",
-                               "--mount-proc", PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
+                               "--kill-child", "--mount-proc", PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
     finally:
         limit.close()

@@ -1,0 +1,407 @@
+/* See root.h. */
+#include "jail/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40
+#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+struct tree {
+	const struct mor_paths *paths;
+	int old, root; /* O_PATH: the host's tree as this namespace has it, and ours */
+	const char **step;
+};
+
+/* ---- names ---- */
+
+static bool below(const char *name, const char *prefix, size_t len)
+{
+	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
+}
+
+static bool in_proc(const char *name)
+{
+	return below(name, "/proc", 5);
+}
+
+/* The rule, other than `but`, in whose mount the name lies. Sorted: the longest comes first. */
+static const struct mor_path_rule *covered(const struct tree *tree, const char *name, const struct mor_path_rule *but)
+{
+	for (size_t i = 0; i < tree->paths->count; i++) {
+		const struct mor_path_rule *rule = &tree->paths->rules[i];
+
+		if (rule != but && below(name, rule->path, rule->len))
+			return rule;
+	}
+	return NULL;
+}
+
+/* A canonical name in one of the two trees. */
+static int open_in(int root, const char *name)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, root, name, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* All directories above the name, and with `self` the name too. */
+static int make_directories(const struct tree *tree, const char *name, bool self)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(name);
+
+	if (len >= sizeof(part))
+		return -ENAMETOOLONG;
+	for (size_t at = 1; at <= len; at++) {
+		if (name[at] != '/' && (name[at] || !self))
+			continue;
+		memcpy(part, name, at);
+		part[at] = 0;
+		if (at > 1 && mkdirat(tree->root, part + 1, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+/* ---- mounts ---- */
+
+/* A copy of what `from` is, hung over `onto`. */
+static int bind(int from, int onto, uint64_t attributes)
+{
+	struct mount_attr attr = { .attr_set = attributes };
+	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status = 0;
+
+	if (copy < 0)
+		return -errno;
+	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ||
+	    move_mount(copy, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		status = -errno;
+	close(copy);
+	return status;
+}
+
+/* The place to mount at. Within the mount of a shorter rule it is there already. */
+static int make_place(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	int status;
+
+	if (covered(tree, rule->path, rule))
+		return 0;
+	status = make_directories(tree, rule->path, rule->directory);
+	if (status == 0 && !rule->directory && mknodat(tree->root, rule->path + 1, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
+		status = -errno;
+	return status;
+}
+
+/* Whether the mount that it lies in allows the same already. */
+static bool superfluous(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	const struct mor_path_rule *above = covered(tree, rule->path, rule);
+
+	return above && (above->access & MOR_MAY_WRITE) == (rule->access & MOR_MAY_WRITE);
+}
+
+static uint64_t attributes_of(const struct mor_path_rule *rule, const struct stat *st)
+{
+	uint64_t attributes = rule->access & MOR_MAY_WRITE ? SAFE : SAFE | MOUNT_ATTR_RDONLY;
+
+	return S_ISCHR(st->st_mode) ? attributes & ~(uint64_t)MOUNT_ATTR_NODEV : attributes;
+}
+
+/* What has gone since the rule was made, or has become another thing, is left out. */
+static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	struct stat here, meant;
+	int from, onto, status;
+
+	if (in_proc(rule->path) || superfluous(tree, rule))
+		return 0;
+	from = open_in(tree->old, rule->path);
+	if (from < 0)
+		return from == -ENOENT || from == -ELOOP || from == -ENOTDIR ? 0 : from;
+	status = fstat(from, &here) < 0 || fstat(rule->fd, &meant) < 0 ? -errno : 0;
+	if (status == 0 && here.st_dev == meant.st_dev && here.st_ino == meant.st_ino) {
+		status = make_place(tree, rule);
+		onto = status < 0 ? status : open_in(tree->root, rule->path);
+		status = onto < 0 ? onto : bind(from, onto, attributes_of(rule, &here));
+		if (onto >= 0)
+			close(onto);
+	}
+	close(from);
+	return status;
+}
+
+/* Short ones first: a longer rule lies on top of the shorter. */
+static int add_rules(const struct tree *tree)
+{
+	int status = 0;
+
+	*tree->step = "a bind mount (mount_setattr, Linux 5.12)";
+	for (size_t i = tree->paths->count; status == 0 && i-- > 0;)
+		status = add_rule(tree, &tree->paths->rules[i]);
+	return status;
+}
+
+/* What is there is read-only by the kernel; what is not there yet, and links, are guarded by the broker. */
+static int add_protects(const struct tree *tree)
+{
+	int status = 0;
+
+	*tree->step = "a read-only mount for a protected path";
+	for (size_t i = 0; status == 0 && i < tree->paths->protect_count; i++) {
+		const char *name = tree->paths->protects[i];
+		const struct mor_path_rule *rule = covered(tree, name, NULL);
+		struct stat st;
+		int fd;
+
+		if (!rule || !(rule->access & MOR_MAY_WRITE))
+			continue;
+		fd = open_in(tree->root, name);
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
+			status = bind(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
+		close(fd);
+	}
+	return status;
+}
+
+/* ---- links ---- */
+
+static int add_link(const struct tree *tree, const char *name, const char *text)
+{
+	int status;
+
+	if (covered(tree, name, NULL) || in_proc(name))
+		return 0;
+	status = make_directories(tree, name, false);
+	if (status == 0 && symlinkat(text, tree->root, name + 1) < 0 && errno != EEXIST)
+		status = -errno;
+	return status;
+}
+
+struct trace {
+	char at[PATH_MAX], rest[PATH_MAX * 2]; /* canonical so far; still to go */
+	int links;
+};
+
+static void step_up(struct trace *trace)
+{
+	char *slash = strrchr(trace->at, '/');
+
+	if (slash)
+		*slash = 0;
+}
+
+/* 0 to go on; 1: there is nothing by that name. */
+static int trace_part(const struct tree *tree, struct trace *trace, const char *part)
+{
+	size_t len = strlen(trace->at);
+	char text[PATH_MAX], rest[PATH_MAX * 2];
+	ssize_t got;
+	int status;
+
+	if (len + strlen(part) + 2 > sizeof(trace->at))
+		return -ENAMETOOLONG;
+	trace->at[len] = '/';
+	memcpy(trace->at + len + 1, part, strlen(part) + 1);
+	got = readlinkat(tree->old, trace->at + 1, text, sizeof(text) - 1);
+	if (got < 0)
+		return errno == EINVAL ? 0 : 1; /* no link; or out of reach */
+	text[got] = 0;
+	if (++trace->links > LINKS_MAX)
+		return 1;
+	status = add_link(tree, trace->at, text);
+	if (status < 0)
+		return status;
+	trace->at[text[0] == '/' ? 0 : len] = 0;
+	got = snprintf(rest, sizeof(rest), "%s/%s", text, trace->rest);
+	if (got < 0 || (size_t)got >= sizeof(rest))
+		return -ENAMETOOLONG;
+	memcpy(trace->rest, rest, (size_t)got + 1);
+	return 0;
+}
+
+/* Makes every link that lies on the way of a name. ret (may be NULL): where it ends, "" if nowhere. */
+static int add_links(const struct tree *tree, const char *path, char ret[PATH_MAX])
+{
+	struct trace trace = { .links = 0 };
+	char part[NAME_MAX + 1];
+	int status = 0;
+
+	if (ret)
+		ret[0] = 0;
+	if (path[0] != '/' || strlen(path) >= PATH_MAX)
+		return 0;
+	memcpy(trace.rest, path, strlen(path) + 1);
+	while (status == 0) {
+		size_t skip = strspn(trace.rest, "/"), len = strcspn(trace.rest + skip, "/");
+
+		if (len == 0)
+			break;
+		if (len > NAME_MAX)
+			return 0;
+		memcpy(part, trace.rest + skip, len);
+		part[len] = 0;
+		memmove(trace.rest, trace.rest + skip + len, strlen(trace.rest + skip + len) + 1);
+		if (strcmp(part, "..") == 0)
+			step_up(&trace);
+		else if (strcmp(part, ".") != 0)
+			status = trace_part(tree, &trace, part);
+	}
+	if (status == 0 && ret)
+		memcpy(ret, trace.at, strlen(trace.at) + 1);
+	return status < 0 ? status : 0;
+}
+
+/* What it may be started with, and by which names: of other names than the true ones those that a rule was given with.
+ * Whoever asks through the broker does not need them; stat, chdir and execve do. */
+static int add_names(const struct tree *tree, const struct mor_plan *plan, const char *cwd)
+{
+	char where[PATH_MAX];
+	int status = 0;
+
+	*tree->step = "a link in the small tree";
+	for (size_t i = 0; status == 0 && i < tree->paths->alias_count; i++)
+		status = add_links(tree, tree->paths->aliases[i], NULL);
+	for (size_t i = 0; status == 0 && i < plan->argc && i < 2; i++)
+		status = add_links(tree, plan->argv[i], NULL);
+	if (status == 0)
+		status = add_links(tree, cwd, where);
+	/* The working directory must exist. If no rule opens it, it is empty. */
+	if (status == 0 && where[0] && !covered(tree, where, NULL) && !in_proc(where))
+		status = make_directories(tree, where, true);
+	return status;
+}
+
+/* ---- devices and processes ---- */
+
+static int add_own(const struct tree *tree)
+{
+	static const char *const links[][2] = {
+		{ "dev/fd", "/proc/self/fd" }, { "dev/stdin", "/proc/self/fd/0" }, { "dev/stdout", "/proc/self/fd/1" },
+		{ "dev/stderr", "/proc/self/fd/2" },
+	};
+
+	*tree->step = "a directory in the small tree";
+	if ((mkdirat(tree->root, "dev", 0755) < 0 && errno != EEXIST) ||
+	    (mkdirat(tree->root, "proc", 0555) < 0 && errno != EEXIST))
+		return -errno;
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (symlinkat(links[i][1], tree->root, links[i][0]) < 0 && errno != EEXIST)
+			return -errno;
+	*tree->step = "a /proc of its own (the one here must not be masked)";
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
+}
+
+/* ---- the change of roots ---- */
+
+/* Any directory will do: it is covered for a moment only. */
+static int mount_root(const char **step)
+{
+	static const char *const places[] = { "/tmp", "/run", "/var", "/usr" };
+	int status = -ENOENT;
+
+	*step = "a mount namespace of its own";
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	*step = "a tmpfs";
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && status == -ENOENT; i++) {
+		if (mount("tmpfs", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0)
+			return open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		status = -errno;
+	}
+	return status;
+}
+
+/* The host's tree stays within reach by its handle until it is let go. */
+static int turn(struct tree *tree)
+{
+	tree->old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (tree->old < 0)
+		return -errno;
+	tree->root = mount_root(tree->step);
+	if (tree->root < 0)
+		return tree->root == -1 ? -errno : tree->root;
+	*tree->step = "pivot_root";
+	if (fchdir(tree->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+		return -errno;
+	return 0;
+}
+
+static int let_go(struct tree *tree)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	*tree->step = "letting go of the host's tree";
+	if (fchdir(tree->old) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	*tree->step = "making the small tree read-only";
+	return mount_setattr(tree->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+static void close_tree(struct tree *tree)
+{
+	if (tree->old >= 0)
+		close(tree->old);
+	if (tree->root >= 0)
+		close(tree->root);
+}
+
+int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, const char **step)
+{
+	struct tree tree = { .paths = paths, .old = -1, .root = -1, .step = step };
+	char here[PATH_MAX];
+	const char *cwd = plan->cwd;
+	int status;
+
+	if (!cwd)
+		cwd = getcwd(here, sizeof(here)) ? here : "/";
+	status = turn(&tree);
+	if (status == 0)
+		status = add_rules(&tree);
+	if (status == 0)
+		status = add_own(&tree);
+	if (status == 0)
+		status = add_protects(&tree);
+	if (status == 0)
+		status = add_names(&tree, plan, cwd);
+	if (status == 0)
+		status = let_go(&tree);
+	close_tree(&tree);
+	/* The launcher goes where the plan says, and complains if it cannot. */
+	if (status == 0 && !plan->cwd && chdir(cwd) < 0)
+		*step = "the working directory", status = -errno;
+	return status;
+}
+
+int mor_root_try(const char **step)
+{
+	static const struct mor_paths none;
+	struct tree tree = { .paths = &none, .old = -1, .root = -1, .step = step };
+	int status = turn(&tree);
+
+	if (status == 0)
+		status = add_own(&tree);
+	if (status == 0) {
+		*step = "a bind mount (mount_setattr, Linux 5.12)";
+		status = bind(tree.root, tree.root, SAFE | MOUNT_ATTR_RDONLY);
+	}
+	if (status == 0)
+		status = let_go(&tree);
+	close_tree(&tree);
+	return status;
+}
