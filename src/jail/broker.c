@@ -256,6 +256,7 @@ static pid_t own_of(struct mor_call *call)
 static int handle(struct mor_call *call)
 {
 	const struct mor_notified *what = notified(call->asked->data.nr);
+	int status = 0;
 
 	if (!what) /* the filter and the table come from one source: cannot be */
 		return -ENOSYS;
@@ -264,6 +265,10 @@ static int handle(struct mor_call *call)
 	call->own = own_of(call);
 	if (what->notify >= MOR_N_FIRST_REFUSED)
 		return refuse(call, what->notify);
+	if (call->broker->apart && call->broker->main && call->broker->root < 0)
+		status = mor_call_enter_view(call);
+	if (status < 0)
+		return status;
 	return handlers[what->notify](call);
 }
 

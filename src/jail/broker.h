@@ -28,7 +28,7 @@ struct mor_broker {
 	pid_t self;   /* ours: what /proc/self must never mean                                       */
 	pid_t main;   /* the plugin, as we see it; 0 before its execve                               */
 	pid_t inside; /* the same, as it sees itself (another number in a PID namespace)             */
-	bool apart;   /* the plugin has a tree and pids of its own: root is opened at its execve     */
+	bool apart;   /* the plugin has a tree and pids of its own: root is opened after its execve  */
 	bool spawn;
 	unsigned processes; /* with spawn: how many there may be                                     */
 	unsigned budget;    /* so many may be started before we count again                          */
@@ -105,12 +105,21 @@ int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags,
 /* The same below a handle of ours. */
 int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		struct mor_found *found);
+/* The same without regard to a tree of the plugin's own; the name and the handle are of one tree. */
+int mor_find_from(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+		  struct mor_found *found);
+/* broker_view.c: takes hold of the plugin's own tree, at the first question after its execve. 0 or decided. */
+int mor_call_enter_view(struct mor_call *call);
+/* In the plugin's own tree; what is only in ours comes back to be judged. */
+int mor_find_in_view(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found);
 /* Opens in one go what is plainly there, for reading: the descriptor, found->where and found->st filled; -ENOENT: it
  * is not there; -1: find it the long way. */
 int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, struct mor_found *found);
 /* What the caller's descriptor is. */
 int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found);
 void mor_found_fini(struct mor_found *found);
+/* The name of one of our handles, as the kernel tells it. 0 or -errno. */
+int mor_handle_raw(const struct mor_call *call, int fd, char where[PATH_MAX]);
 /* The canonical name of one of our handles; what is the caller's own becomes /proc/self. 0 or -errno. */
 int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX]);
 /* After a look-up that failed: absent is absent, but a closed door in front of something outside is a violation. */

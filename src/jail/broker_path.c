@@ -65,8 +65,7 @@ static void make_own(const struct mor_call *call, char where[PATH_MAX])
 	memcpy(where, "/proc/self", strlen("/proc/self"));
 }
 
-/* As the kernel tells it, unchanged. */
-static int raw_name(const struct mor_call *call, int fd, char where[PATH_MAX])
+int mor_handle_raw(const struct mor_call *call, int fd, char where[PATH_MAX])
 {
 	char text[16];
 	ssize_t len = readlinkat(call->broker->own_fds, mor_fd_text(fd, text), where, PATH_MAX - 1);
@@ -81,7 +80,7 @@ static int raw_name(const struct mor_call *call, int fd, char where[PATH_MAX])
 
 int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX])
 {
-	int status = raw_name(call, fd, where);
+	int status = mor_handle_raw(call, fd, where);
 
 	if (status == 0 && strncmp(where, "/proc/", 6) == 0)
 		make_own(call, where);
@@ -170,7 +169,7 @@ static int leave_view(const struct mor_call *call, int fd)
 	struct stat st;
 	int other;
 
-	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || raw_name(call, fd, name) < 0)
+	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || mor_handle_raw(call, fd, name) < 0)
 		return fd;
 	other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (other < 0)
@@ -230,7 +229,7 @@ static int enter(struct walk *walk, const char *part, bool last)
 	char where[PATH_MAX] = "";
 	bool proc = in_proc(walk->at);
 	struct stat st;
-	int fd, status = proc ? raw_name(walk->call, walk->at, where) : 0;
+	int fd, status = proc ? mor_handle_raw(walk->call, walk->at, where) : 0;
 
 	if (status == 0 && proc && strcmp(where, "/proc") == 0)
 		status = translate(walk, part);
@@ -408,7 +407,7 @@ int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t f
 		memcpy(found->where, path, strlen(path) + 1);
 	} else if (fd == -1) {
 		fd = open_direct(call, dirfd, path, flags, 0);
-		if (fd >= 0 && raw_name(call, fd, found->where) < 0)
+		if (fd >= 0 && mor_handle_raw(call, fd, found->where) < 0)
 			found->where[0] = 0;
 	}
 	if (fd < 0)
@@ -486,8 +485,8 @@ static int find_parent(struct mor_call *call, int base, char *path, struct mor_f
 	return 0;
 }
 
-static int find_from(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
-		     struct mor_found *found)
+int mor_find_from(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+		  struct mor_found *found)
 {
 	char text[PATH_MAX];
 	int status;
@@ -507,84 +506,6 @@ static int find_from(struct mor_call *call, int base, const char *path, unsigned
 	return status;
 }
 
-/* ---- a view of its own ---- */
-
-/* A canonical name in the plugin's tree. */
-static int open_in_view(const struct mor_call *call, const char *name)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, call->broker->root, name, &how, sizeof(how));
-}
-
-/* By its true name the thing may be in the plugin's tree after all (a link is not). Then that is the handle to act on;
- * else what was found is there to be judged, and nothing must be done with it. */
-static int back_to_view(struct mor_call *call, unsigned flags, struct mor_found *found)
-{
-	bool parent = flags & MOR_FIND_PARENT;
-	char name[PATH_MAX], *slash;
-	int fd;
-
-	memcpy(name, found->where, strlen(found->where) + 1);
-	slash = strrchr(name, '/');
-	if (parent && slash)
-		slash[slash == name] = 0;
-	fd = name[0] == '/' ? open_in_view(call, name) : -1;
-	if (fd < 0) {
-		if (mor_paths_read(call->broker->paths, found->where).kind == MOR_VERDICT_PERFORM ||
-		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind == MOR_VERDICT_PERFORM)
-			return -ENOENT;
-		return 0;
-	}
-	mor_found_fini(found);
-	if (parent)
-		found->parent = fd;
-	else
-		found->fd = fd;
-	return !parent && fstat(fd, &found->st) < 0 ? -errno : 0;
-}
-
-/* What is not in the plugin's tree may be in ours: then to ask for it was no mistake. */
-static int find_outside(struct mor_call *call, const char *path, unsigned flags, struct mor_found *found)
-{
-	int root = call->broker->root, status;
-
-	call->broker->root = -1;
-	status = find_from(call, AT_FDCWD, path, flags, 0, found);
-	call->broker->root = root;
-	if (status < 0)
-		return status;
-	status = back_to_view(call, flags, found);
-	if (status < 0)
-		mor_found_fini(found);
-	return status;
-}
-
-/* The plugin's names are made whole first: an absolute link must end in its tree, not in ours. */
-static int find_in_view(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
-{
-	char whole[PATH_MAX];
-	size_t len = 0;
-	int status = path[0] == '/' ? 0 : raw_name(call, base, whole);
-
-	if (status < 0)
-		return status;
-	if (path[0] != '/') {
-		len = strlen(whole);
-		if (whole[0] != '/' || len + strlen(path) + 2 > sizeof(whole))
-			return whole[0] == '/' ? -ENAMETOOLONG : -ENOTDIR;
-		whole[len++] = '/';
-	}
-	memcpy(whole + len, path, strlen(path) + 1);
-	status = find_from(call, AT_FDCWD, whole, flags, 0, found);
-	if (status == -ENOENT || status == -ENOTDIR || status == -EACCES)
-		status = find_outside(call, whole, flags, found);
-	return status;
-}
-
 int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		struct mor_found *found)
 {
@@ -592,8 +513,8 @@ int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flag
 	if (!*path)
 		return -ENOENT;
 	if (call->broker->root >= 0)
-		return resolve ? -ENOSYS : find_in_view(call, base, path, flags, found);
-	return find_from(call, base, path, flags, resolve, found);
+		return resolve ? -ENOSYS : mor_find_in_view(call, base, path, flags, found);
+	return mor_find_from(call, base, path, flags, resolve, found);
 }
 
 int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags, uint64_t resolve,

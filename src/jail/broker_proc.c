@@ -86,20 +86,6 @@ pid_t mor_call_inner(const struct mor_call *call, const char *key)
 	return (pid_t)pid;
 }
 
-/* The plugin's tree is complete by its execve. Without a handle on it nothing may run. */
-static int enter_view(struct mor_call *call)
-{
-	struct mor_broker *broker = call->broker;
-
-	broker->root = mor_call_proc(call, "root", O_PATH | O_DIRECTORY);
-	if (broker->root < 0) {
-		broker->root = -1;
-		return mor_call_violation(call, "", "its file tree is closed to the guardian");
-	}
-	broker->locked = true;
-	return MOR_CALL_CONTINUE;
-}
-
 /* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs spawn, and
  * then the kernel's Landlock rules hold whatever a second thread makes of the name. */
 int mor_call_execve(struct mor_call *call)
@@ -112,7 +98,7 @@ int mor_call_execve(struct mor_call *call)
 	if (!broker->main) {
 		broker->main = call->tid;
 		broker->inside = mor_call_inner(call, "\nNSpid:");
-		return broker->apart ? enter_view(call) : MOR_CALL_CONTINUE;
+		return MOR_CALL_CONTINUE;
 	}
 	status = mor_call_text(call, mor_call_arg(call, 0), path);
 	if (!broker->spawn)

@@ -5,17 +5,9 @@
 #include <stdio.h>
 
 #include "jail/confine_t0.h"
+#include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
 #include "jail/policy.h"
-
-/* Level t1 (confine_t1.c). Where it is not built in, AUTO means t0, and t1 is refused by name. */
-#define MOR_OPTIONAL __attribute__((weak))
-int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
-unsigned mor_t1_namespaces(const struct mor_plan *plan) MOR_OPTIONAL;
-int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
-int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure) MOR_OPTIONAL;
-int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure) MOR_OPTIONAL;
-void mor_t1_end(void) MOR_OPTIONAL;
 
 static bool namespaced;
 
@@ -29,12 +21,8 @@ static int prepare_t0(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	uint32_t asked = plan->level.level;
-
-	if (asked == MOR_LEVEL_T0 || (asked == MOR_LEVEL_AUTO && !mor_t1_prepare))
+	if (plan->level.level == MOR_LEVEL_T0)
 		return prepare_t0(plan, failure);
-	if (!mor_t1_prepare)
-		return mor_setup_fail(failure, MOR_AT_CONFINE, ENOSYS, "this build of mortise-jail has no level t1");
 	/* It decides what AUTO comes to, and says so in plan->level.level. */
 	if (mor_t1_prepare(plan, failure) < 0)
 		return -1;
@@ -100,7 +88,7 @@ int mor_confine_sigsys(struct mor_record *violation)
 
 void mor_confine_end(void)
 {
-	if (namespaced && mor_t1_end)
+	if (namespaced)
 		mor_t1_end();
 	mor_t0_end();
 }

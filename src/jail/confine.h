@@ -7,8 +7,8 @@
  *   guardian   mor_confine_namespaces()  the CLONE_NEW* flags for the child that it is about to clone
  *              clone: without CLONE_NEWPID the child is the launcher L; with it the child is the init I, which forks L
  *   I          mor_confine_init()        t1: mounts, pivot, hostname, loopback; then I forks L and only waits
- *   guardian   mor_confine_guard()       after the clone: t1's own lock, capabilities dropped (a Landlocked task cannot
- *                                        mount, hence not before)
+ *   guardian   mor_confine_guard()       after the clone: capabilities dropped, its own filter. At t1 it stands under no
+ *                                        Landlock domain (see confine_t1.c): the plugin's own mounts are the second layer
  *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC) by us, then
  *   L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over `channel`; execve follows
  *   guardian   mor_confine_adopt()       the listener has come over the channel; from now on in the poll set

@@ -9,15 +9,15 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "jail/confine_t0.h"
+#include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
 #include "jail/guard.h"
 #include "jail/policy.h"
@@ -33,10 +33,12 @@ void mor_t1_end(void);
 
 static const struct {
 	unsigned flag;
-	const char *name;
+	const char *name, *limit;
 } kinds[] = {
-	{ CLONE_NEWUSER, "user" }, { CLONE_NEWNS, "mount" }, { CLONE_NEWPID, "PID" }, { CLONE_NEWIPC, "IPC" },
-	{ CLONE_NEWUTS, "UTS" }, { CLONE_NEWNET, "network" },
+	{ CLONE_NEWUSER, "user", "user.max_user_namespaces and AppArmor" },
+	{ CLONE_NEWNS, "mount", "user.max_mnt_namespaces" }, { CLONE_NEWPID, "PID", "user.max_pid_namespaces" },
+	{ CLONE_NEWIPC, "IPC", "user.max_ipc_namespaces" }, { CLONE_NEWUTS, "UTS", "user.max_uts_namespaces" },
+	{ CLONE_NEWNET, "network", "user.max_net_namespaces" },
 };
 
 unsigned mor_t1_namespaces(const struct mor_plan *plan)
@@ -84,20 +86,14 @@ static int try_clone(unsigned namespaces, struct mor_setup_failure *failure)
 	return 0;
 }
 
+/* One by one, to name the first that is refused; all together may be too many as well. */
 static int name_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
 {
-	const char *name = "new";
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (namespaces & kinds[i].flag && try_clone(CLONE_NEWUSER | kinds[i].flag, NULL) != 0) {
-			name = kinds[i].name;
-			break;
-		}
-	}
-	return mor_setup_fail(failure, MOR_AT_NAMESPACE, error,
-			      "the kernel refuses %s namespaces; see user.max_%s_namespaces%s", name,
-			      strcmp(name, "PID") == 0 ? "pid" : strcmp(name, "mount") == 0 ? "mnt" : name,
-			      strcmp(name, "user") == 0 ? " and AppArmor" : "");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (namespaces & kinds[i].flag && try_clone(CLONE_NEWUSER | kinds[i].flag, NULL) != 0)
+			return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses %s namespaces; see %s",
+					      kinds[i].name, kinds[i].limit);
+	return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses new namespaces; see user.max_*_namespaces");
 }
 
 /* A rule on the whole tree leaves nothing to make small. */
@@ -164,10 +160,15 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 	const char *step = "";
 	int status = mor_root_enter(&mor_t0.paths, plan, &step);
 
+	/* They point into the host's tree. Those for the launcher's lock stay until its execve. */
+	mor_paths_close(&mor_t0.paths, true);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 	if (sethostname(name, sizeof(name) - 1) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the host name cannot be set");
+	/* We stay on as the plugin's neighbour, and hold the host's files open. Its execve makes the plugin itself open again. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "PR_SET_DUMPABLE refused");
 	return 0;
 }
 

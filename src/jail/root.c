@@ -304,7 +304,8 @@ static int add_own(const struct tree *tree)
 		if (symlinkat(links[i][1], tree->root, links[i][0]) < 0 && errno != EEXIST)
 			return -errno;
 	*tree->step = "a /proc of its own (the one here must not be masked)";
-	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
+	/* Read-only: neither its memory nor the kernel's settings can be written there, whatever the broker thinks. */
+	return mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
 }
 
 /* ---- the change of roots ---- */

@@ -119,7 +119,7 @@ class Jail(Case):
 
     @at_each_level
     def test_workspace_is_the_directory(self, level):
-        (self.work / "sub").mkdir()
+        (self.work / "sub").mkdir(exist_ok=True)
         for here, want in ((self.dir, self.work), (self.work, self.work), (self.work / "sub", self.work / "sub")):
             done = self.sh(level, "pwd", "-w", self.work, cwd=here)
             self.assertEqual((done.code, done.out.strip()), (0, str(want)), done.err)
@@ -183,7 +183,7 @@ class Jail(Case):
     def test_scratch(self, level):
         script = 'echo "$HOME"; echo x >"$TMPDIR/f"; [ "$HOME" = "$TMPDIR" ] && [ -s "$HOME/f" ]'
         mine = self.dir / "scratch"
-        mine.mkdir()
+        mine.mkdir(exist_ok=True)
         done = self.sh(level, script)
         self.assertEqual(done.code, 0, done.err)
         self.assertFalse(os.path.exists(done.out.strip()), "the scratch directory is still there")
@@ -259,8 +259,6 @@ class Jail(Case):
                                   text=True, env=self.env, timeout=LIMIT, check=False)
         done = run("--level", "t1")
         self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
-        if "has no level t1" in done.stderr:
-            self.skipTest(done.stderr.strip())
         self.assertRegex(done.stderr, r"^jail: .*namespace")
         done = run("-v")
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
