@@ -23,8 +23,6 @@
 #include "jail/policy.h"
 #include "jail/root.h"
 
-/* As confine.c has them: there they are weak. */
-
 static const struct {
 	unsigned flag;
 	const char *name, *limit;
