@@ -343,8 +343,12 @@ def in_namespaces(argv):
     if not limit.path:
         print(f"without a pids cgroup: {limit.reason}", file=sys.stderr)
     user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    unshare = ["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc"]
     try:
-        return subprocess.run(["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--fork",
-                               "--kill-child", "--mount-proc", PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
+        trial = subprocess.run([*unshare, "true"], capture_output=True, text=True, check=False)
+        if trial.returncode:  # a chroot, whose / is no mount; a container that forbids it
+            print(f"no namespaces can be made here to hold the attempts: {trial.stderr.strip()}")
+            return 77
+        return subprocess.run([*unshare, PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
     finally:
         limit.close()

@@ -373,10 +373,28 @@ static int try_cell(struct cell cell)
 	return fine ? 0 : 1;
 }
 
+/* What each cell needs for its own safety. Not to be had in a chroot, where / is no mount. */
+static bool can_contain(void)
+{
+	unsigned flags = CLONE_NEWNS | CLONE_NEWPID | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(unshare((int)flags) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static int matrix(const char *program)
 {
 	int failed = 0;
 
+	if (!can_contain()) {
+		puts("1..0 # SKIP no mount and PID namespace can be made here to hold what a broken guardian would leave");
+		return 0;
+	}
 	printf("1..%d\n", ROWS * COLUMNS * TREES);
 	for (int row = 0; row < ROWS; row++) {
 		for (int column = 0; column < COLUMNS; column++) {
