@@ -2,6 +2,7 @@
  * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a plugin; only
  * that we wait here, on the guardian's socket, and own no pipe.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -218,6 +219,7 @@ static void woken(struct run *run)
 {
 	enum mortise_jail_order what;
 
+	assert(run->opt->host); /* nothing else can have woken us */
 	mor_loop_dispatch(run->opt->host->loop); /* takes the wake-up off the descriptor */
 	what = run->opt->on_wakeup ? run->opt->on_wakeup(run->opt->arg) : MORTISE_JAIL_GO_ON;
 	if (what == MORTISE_JAIL_KILL)
@@ -322,9 +324,9 @@ static int take(struct run *run, const struct mor_record *record, bool *ret_done
 /* Once the socket is at its end the guardian is ending too: it holds the only other end. */
 static int wait_for_end(struct run *run)
 {
-	struct mor_record record;
+	struct mor_record record = { 0 };
 	bool done = false;
-	int r, got;
+	int r = 0, got;
 
 	do {
 		got = receive(run, &record);

@@ -230,6 +230,7 @@ int mor_entry_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor
 	for (int depth = 0; depth <= SCRIPTS_MAX; depth++) {
 		int status;
 
+		line[0] = '\0';
 		if (look_at(plan, paths, plan->argv[0], line, failure) < 0)
 			return -1;
 		if (!line[0])

@@ -124,7 +124,7 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 /* What has gone since the rule was made, or has become another thing, is left out. */
 static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 {
-	struct stat here, meant;
+	struct stat here = { 0 }, meant = { 0 };
 	int from, onto, status;
 
 	if (in_proc(rule->path) || superfluous(tree, rule))

@@ -226,7 +226,7 @@ static void emit_guardian_search(struct program *p, const struct leaf *leaves, s
 
 static void make_guardian(struct program *p)
 {
-	struct leaf leaves[ROWS_MAX];
+	struct leaf leaves[ROWS_MAX] = { { 0 } };
 	size_t count = 0;
 
 	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
