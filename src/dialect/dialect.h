@@ -37,8 +37,7 @@ enum mor_field_type { /* a mask: several may be allowed */
 enum mor_field_flags {
 	MOR_F_REQUIRED = 1,
 	MOR_F_STRICT_ONLY = 2, /* its absence or wrong value breaks the letter only: told under --strict */
-	MOR_F_EXTRA = 4,       /* objects: members not listed are fine (the default); 0 in `fields`  */
-	MOR_F_ANY_OF = 8       /* of the fields in this list with this flag, at least one must be there */
+	MOR_F_ANY_OF = 4       /* of the fields in this list with this flag, at least one must be there */
 };
 
 struct mor_field {

@@ -211,7 +211,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 		if (call->flags & MORTISE_NOTIFY)
 			mor_call_settle(call, &(struct mor_verdict){ 0 }, false);
 		else
-			mor_call_set_due(call, call->timeout_ms);
+			mor_call_set_due(call, mor_call_limit_ms(call));
 	}
 }
 

@@ -147,6 +147,8 @@ bool mor_call_keeps_slot(const mortise_call *call);
 void mor_call_send_cancel(mortise_call *call);
 void mor_call_unlink(mortise_call *call);
 void mor_call_recycle(mortise_host *host, mortise_call *call);
+/* How long it may take from now on: until its acknowledgement, where it owes one, else until its answer. */
+uint32_t mor_call_limit_ms(const mortise_call *call);
 /* The call's time is up in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
 /* Ends a ghost: its slot is free again. */

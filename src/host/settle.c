@@ -241,6 +241,17 @@ bool mor_call_keeps_slot(const mortise_call *call)
 	return call->method->late == MOR_LATE_DROP || call->method->late == MOR_LATE_CANCEL;
 }
 
+/* A call that a note settles must be acknowledged first, and sooner. */
+static bool owes_ack(const mortise_call *call)
+{
+	return call->method->settle == MOR_BY_NOTE && call->method->ack_ms && !call->acked;
+}
+
+uint32_t mor_call_limit_ms(const mortise_call *call)
+{
+	return owes_ack(call) ? call->method->ack_ms : call->timeout_ms;
+}
+
 static void timed_out(mortise_call *call, uint32_t ms)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -297,6 +308,8 @@ static int64_t deadline(const mortise_call *call)
 		from = call->plugin->last_sign_ms;
 	if (row->clock == MOR_FROM_PIECE && call->piece_ms > from)
 		from = call->piece_ms;
+	if (owes_ack(call))
+		return call->sent_ms + row->ack_ms;
 	due = from + call->timeout_ms;
 	if (row->max_ms && due > call->sent_ms + row->max_ms)
 		due = call->sent_ms + row->max_ms;
@@ -313,7 +326,7 @@ static void time_is_up(mortise_call *call, int64_t now)
 	else if (deadline(call) > now)
 		call->due_ms = deadline(call);
 	else
-		timed_out(call, call->timeout_ms);
+		timed_out(call, mor_call_limit_ms(call));
 }
 
 /* The first call whose time is up; NULL: none, and *ret_next is the earliest that will be (0: none). */

@@ -12,7 +12,7 @@ static const struct mor_method methods[] = {
 	  .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL, .ok = "/success", .why = "/data",
 	  .template = "{\"function\":${action},\"arguments\":${params}}" },
 	/* The reply only acknowledges. */
-	{ .name = "input", .role = MOR_ROLE_CALL, .settle = MOR_BY_NOTE, .timeout_ms = 10000 },
+	{ .name = "input", .role = MOR_ROLE_CALL, .settle = MOR_BY_NOTE, .ack_ms = 2000, .timeout_ms = 10000 },
 	{ .name = "search", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_FORGET },
 	{ .name = "index", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_CANCEL, .clock = MOR_FROM_PIECE },
 	{ .name = "cancel", .role = MOR_ROLE_CANCEL, .flags = MOR_M_NOTE, .template = "{\"id\":${id}}" },
