@@ -100,7 +100,9 @@ enum mor_method_flags {
 	MOR_M_NOTE = 2,      /* goes out as a notification                                              */
 	MOR_M_TOLERANT = 4,  /* HELLO, INIT: an error, null or silence is a warning; the start goes on  */
 	MOR_M_WHY_FAILS = 8, /* a non-null value at `why` is a failure by itself                        */
-	MOR_M_PARAMS = 16    /* always sends a params object, {} when there is none                     */
+	MOR_M_PARAMS = 16,   /* always sends a params object, {} when there is none                     */
+	MOR_M_ONE_AT_A_TIME = 32 /* SERVE: from the request until a DONE note of the plugin (where the dialect has
+				no such row: until the answer) a second one is a breach                 */
 };
 
 struct mor_method {
@@ -121,7 +123,8 @@ struct mor_method {
 	/* Params the host sends, as JSON text; in a SERVE or PING row of the plugin: the result we answer by
 	 * ourselves. Whole JSON values: ${params} and ${action} of the embedder's call, ${config}, ${name} and
 	 * ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
-	 * a CANCEL speaks of). NULL: params as the embedder gave them.                                   */
+	 * a CANCEL speaks of). A member "..." spreads an object, later members win: {"x":1,"...":${params}}.
+	 * NULL: params as the embedder gave them.                                                        */
 	const char *template;
 	const char *ref;      /* JSON pointer in a note's params: which call it belongs to; missing: the only one */
 	const char *data;     /* JSON pointer to the payload of a note; NULL: the whole params           */
@@ -129,6 +132,9 @@ struct mor_method {
 	const char *why;      /* JSON pointer: the text of such a failure                                */
 	const char *code;     /* JSON pointer in a FAIL note: the error's number                         */
 	const char *level;    /* JSON pointer in a LOG note; integers 1..4: error, warning, info, debug  */
+	const char *keep;     /* JSON pointer in result or note: true opens or keeps a session, else it ends; INPUT
+				 rows are refused outside one                                            */
+	const char *when;     /* "quirk=value": this row is there only then; NULL: always                */
 	const char *needs;    /* interface the plugin must have announced for this call                  */
 	const char *spec;     /* section of the specification                                            */
 	const char *doc;
@@ -157,7 +163,10 @@ enum mor_health_flags {
 	MOR_HEALTH_LATE = 2,  /* ask after a call's time-out, once its slot is free                      */
 	MOR_HEALTH_IDLE = 4,  /* ask every every_ms while nothing runs                                   */
 	MOR_HEALTH_BUSY = 8,  /* and while something does                                                */
-	MOR_HEALTH_KILL = 16  /* `misses` in a row kill; without: they mark it unhealthy                 */
+	MOR_HEALTH_KILL = 16, /* `misses` in a row kill; without: they mark it unhealthy                 */
+	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only after one ping was answered while busy. With
+				 HEALTH_BUSY a ping takes no in-flight slot, one is outstanding at a time, and
+				 any message of the plugin clears the misses                             */
 };
 
 struct mor_health {
@@ -171,6 +180,8 @@ struct mor_health {
 struct mor_restart {
 	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
 	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
+	uint32_t clean; /* unasked exits with status 0, no call and no ONE_AT_A_TIME request under way: restarted at
+			   once, at most this many in a row without work between; 0: they are deaths        */
 };
 
 struct mor_stop {
@@ -197,8 +208,10 @@ enum mor_wire_flags {
 	MOR_WIRE_NOISE_IS_BREACH = 128,  /* bytes that are no frame end the session (Kythe)               */
 	MOR_WIRE_EOF_ANSWERS_BYE = 256,  /* end of stdout or exit instead of an answer to BYE is success   */
 	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered   */
-	MOR_WIRE_ANY_REF = 1024          /* a note whose ref is missing or unknown speaks of the only call;
+	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call;
 					    without it, only a note whose row has no ref does           */
+	MOR_WIRE_ANSWER_FAULTS = 2048    /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null:
+					    where the plugin is a client                                */
 };
 
 enum mor_env_policy { MOR_ENV_INHERIT, MOR_ENV_CLEAN };
@@ -230,6 +243,7 @@ struct mor_dialect {
 	enum mor_env_policy env;
 	enum mor_confine confine;
 	enum mor_framing framing;  /* what we write, and read unless configuration says otherwise */
+	unsigned reads;            /* other framings taken on input, as 1 << enum mor_framing: the first bytes decide */
 	unsigned wire;             /* enum mor_wire_flags */
 	unsigned max_in_flight;    /* 0: no limit */
 	unsigned max_waiting;      /* calls that may wait for a slot; more fail with EOVERLOAD; 0: 65536 */
@@ -239,6 +253,8 @@ struct mor_dialect {
 	const char *recoverable;   /* JSON pointer in an error's data: true means a pool may retry */
 	const char *interfaces;    /* JSON pointer in HELLO's result: list of strings or {id} */
 	const struct mor_inferred *inferred; /* where that list is missing; NULL: nothing is inferred */
+	uint32_t session_ms;       /* total of a session that `keep` opened, counted from then; 0: no limit.
+				      Announced 30 s before its end, which kills */
 	struct mor_stop stop;
 	struct mor_health health;
 	struct mor_restart restart;
