@@ -123,8 +123,8 @@ enum mortise_event_type {
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
-	MORTISE_EVENT_SESSION, /* text: a conversation begins, ends soon, or is over; count: how many ms it
-				  still has, 0: it is over, UINT64_MAX: it has no limit                  */
+	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
+				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);
