@@ -223,6 +223,47 @@ static bool body_begins(char c)
 	return c == '{' || c == '[' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* Bytes that a program prints: no controls but blanks and ESC, nothing that UTF-8 never has. */
+static bool is_text(unsigned char c)
+{
+	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' || c == '\r' || c == 0x1b;
+}
+
+/* Prints begin with no byte as low as this, headers of frames below 144 MiB do. */
+static bool is_low(char c)
+{
+	return (unsigned char)c < 0x09;
+}
+
+static bool is_over(const struct look *look, uint32_t size)
+{
+	return look->d->limit && size > look->d->limit;
+}
+
+/* Do these five bytes begin a frame? One over the limit must look like JSON at once, since it is skipped unseen. */
+static bool begins_frame(const struct look *look, const char *w)
+{
+	uint32_t size = be32_at(w);
+
+	if (!size)
+		return false;
+	return is_over(look, size) ? w[4] == '{' || w[4] == '[' : body_begins(w[4]);
+}
+
+/* Four bytes that print are no length ("INFO[0000] up"). And a high first byte may be the end of a print without
+ * newline, with the true header behind it: whoever reads "\n\0\0\1{{" wrongly skips 160 MB. */
+static bool is_high_header(const struct look *look, size_t len)
+{
+	const char *w = look->window;
+	bool text = true;
+
+	for (size_t i = 0; i < 4; i++)
+		text = text && is_text((unsigned char)w[i]);
+	for (size_t i = 1; i < 4 && !text; i++)
+		text = i + 5 <= len && is_low(w[i]) && !is_over(look, be32_at(w + i)) && begins_frame(look, w + i);
+	return !text && begins_frame(look, w);
+}
+
 /* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
  * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
 static enum mor_item_kind be32_noise(const struct look *look)
@@ -237,10 +278,10 @@ static enum mor_item_kind be32_noise(const struct look *look)
 			return say_noise(look, i);
 		if (i == look->len)
 			return look->at_eof ? say_noise(look, i) : say_more(look, i, 0);
-		if (w[i] != '\0')
+		if (!is_low(w[i]))
 			continue;
 		if (look->len - i >= 5) {
-			if (be32_at(w + i) && body_begins(w[i + 4]))
+			if (begins_frame(look, w + i))
 				return say_noise(look, i);
 		} else if (!look->at_eof) {
 			return say_more(look, i, i + 5);
@@ -251,18 +292,32 @@ static enum mor_item_kind be32_noise(const struct look *look)
 static enum mor_item_kind deframe_be32(const struct look *look)
 {
 	const char *w = look->window;
-	uint32_t size;
+	size_t need = 8; /* what a high first byte takes to be judged */
+	bool frame;
 
-	if (w[0] != '\0')
+	if (look->d->scanned) /* in the middle of noise */
 		return be32_noise(look);
-	if (look->len < 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
-	size = be32_at(w);
-	if (size && look->len == 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 5);
-	if (size && !body_begins(w[4]))
-		return be32_noise(look);
-	return sized(look, 4, size);
+	if (is_low(w[0])) {
+		if (look->len < 4)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
+		if (be32_at(w) == 0)
+			return sized(look, 4, 0);
+		need = 5;
+		if (look->len < need)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, need);
+		frame = begins_frame(look, w);
+	} else {
+		/* A byte that prints, and prints behind it: told at once, whatever follows. */
+		for (size_t i = 0, text = 0; i < look->len && i < 4; i++) {
+			text += is_text((unsigned char)w[i]);
+			if (text == 4)
+				return be32_noise(look);
+		}
+		if (look->len < need && !look->at_eof)
+			return say_more(look, 0, need);
+		frame = look->len >= 5 && is_high_header(look, look->len);
+	}
+	return frame ? sized(look, 4, be32_at(w)) : be32_noise(look);
 }
 
 /* ---- headers ---- */
