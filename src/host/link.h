@@ -83,6 +83,7 @@ struct mor_link {
 struct mor_link_options {
 	const struct mor_command *command;
 	enum mor_framing framing;
+	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
 	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */
