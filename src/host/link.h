@@ -77,6 +77,7 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 

@@ -121,6 +121,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
+		mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:
 		mor_greet_answered(call, verdict);
@@ -262,8 +263,9 @@ static void timed_out(mortise_call *call, uint32_t ms)
 	plugin->counters.timeouts++;
 	if (plugin->last_stderr[0])
 		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no reply to \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
-		 plugin->session.name, call->name, ms, call->name, more);
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
+		 plugin->session.name, plugin->held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
+		 call->name, more);
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
