@@ -11,6 +11,8 @@ static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_plain,
 	&mor_dialect_yams,
 	&mor_dialect_gassist,
+	&mor_dialect_sunscreen,
+	&mor_dialect_sunscreen_json,
 	NULL,
 };
 

@@ -18,13 +18,13 @@ static void test_require(void **state)
 	static const struct {
 		const char *name, *text;
 	} cases[] = {
-		{ "YAMS", "unknown dialect \"YAMS\": did you mean \"yams\"? (this version speaks plain, yams)" },
-		{ "yam", "unknown dialect \"yam\": did you mean \"yams\"? (this version speaks plain, yams)" },
-		{ "plian", "unknown dialect \"plian\": did you mean \"plain\"? (this version speaks plain, yams)" },
-		{ "kythe", "unknown dialect \"kythe\": this version speaks plain, yams" },
-		{ "a\nb", "unknown dialect \"a\\x0ab\": this version speaks plain, yams" },
-		{ "", "no dialect is named: this version speaks plain, yams" },
-		{ NULL, "no dialect is named: this version speaks plain, yams" },
+		{ "YAMS", "unknown dialect \"YAMS\": did you mean \"yams\"? (this version speaks plain, yams, sunscreen, sunscreen-json)" },
+		{ "yam", "unknown dialect \"yam\": did you mean \"yams\"? (this version speaks plain, yams, sunscreen, sunscreen-json)" },
+		{ "plian", "unknown dialect \"plian\": did you mean \"plain\"? (this version speaks plain, yams, sunscreen, sunscreen-json)" },
+		{ "kythe", "unknown dialect \"kythe\": this version speaks plain, yams, sunscreen, sunscreen-json" },
+		{ "a\nb", "unknown dialect \"a\\x0ab\": this version speaks plain, yams, sunscreen, sunscreen-json" },
+		{ "", "no dialect is named: this version speaks plain, yams, sunscreen, sunscreen-json" },
+		{ NULL, "no dialect is named: this version speaks plain, yams, sunscreen, sunscreen-json" },
 	};
 	const struct mor_dialect *dialect = NULL;
 	mortise_error err;

@@ -439,7 +439,7 @@ static const struct {
 	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
 	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
 	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
-	{ "set", act_before },      { "config", act_before }, { "strict", act_before },
+	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
 };
 
 static void do_act(struct play *play, const struct mor_talk_step *step)
@@ -496,6 +496,21 @@ static void do_step(struct play *play, const struct mor_talk_step *step)
 
 /* ---- one file ---- */
 
+/* `* manifest JSON`: as if it had been beside the program. */
+static void give_manifest(struct play *play)
+{
+	for (size_t i = 0; i < play->talk.count; i++) {
+		struct mor_slice rest = play->talk.steps[i].text;
+
+		if (play->talk.steps[i].kind != MOR_TALK_ACT || !mor_slice_is(next_word(&rest), "manifest"))
+			continue;
+		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
+			die(play, play->talk.steps[i].line, "the manifest is not JSON");
+		play->plugin->session.manifest = mor_doc_root(play->plugin->manifest->doc);
+		return;
+	}
+}
+
 static void open_plugin(struct play *play)
 {
 	static const char *const argv[] = { "script", NULL };
@@ -528,6 +543,7 @@ static void open_plugin(struct play *play)
 		die(play, 1, "%s", error.text);
 	for (int i = 0; i < count; i++)
 		mor_free(owned[i]);
+	give_manifest(play);
 }
 
 static void forget(struct play *play)
@@ -570,7 +586,7 @@ static void play_file(void **state)
 	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
 		die(play, 0, "%s", error.text);
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
-	play->host->dialect = &demo_dialect;
+	play->host->dialect = demo_find(play->talk.dialect);
 	open_plugin(play);
 	for (size_t i = 0; i < play->talk.count; i++)
 		do_step(play, &play->talk.steps[i]);
