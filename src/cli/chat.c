@@ -13,6 +13,7 @@
 #include "cli/chat_line.h"
 #include "cli/chat_words.h"
 #include "cli/cli.h"
+#include "cli/functions.h"
 #include "cli/output.h"
 #include "cli/run_gassist.h"
 #include "cli/session.h"
@@ -29,6 +30,9 @@ struct chat_args {
 
 #define FIELD(name) offsetof(struct chat_args, name)
 static const struct mor_option chat_options[] = {
+	{ "context", 0, "JSON",
+	  "the conversation so far, an array of {role, content}; @FILE is read",
+	  MOR_OPT_TEXT, FIELD(gassist.context), NULL },
 	{ "echo", 0, NULL, "print each line that is read from a file, behind its prompt", MOR_OPT_FLAG, FIELD(echo), NULL },
 	{ 0 },
 };
@@ -75,67 +79,23 @@ static void on_event(const mortise_event *event, void *arg)
 
 /* ---- functions ---- */
 
-static const struct mor_value *functions(const struct chat *chat)
+static const struct mor_value *about(const struct chat *chat)
 {
-	const struct mor_value *root = mor_doc_root(chat->about), *list = mor_json_get(root, "actions");
-
-	return mor_json_size(list) ? list : mor_json_at(root, "/identity/commands");
-}
-
-static const struct mor_value *find_function(const struct chat *chat, const char *name)
-{
-	struct mor_json_iter it = mor_json_iter(functions(chat));
-
-	while (mor_json_next(&it))
-		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), name))
-			return it.value;
-	return NULL;
-}
-
-/* The name of its parameter, where it has just one. */
-static const char *only_parameter(const struct mor_value *function)
-{
-	const struct mor_value *properties = mor_json_at(function, "/parameters/properties");
-	struct mor_json_iter it = mor_json_iter(properties);
-
-	return mor_json_size(properties) == 1 && mor_json_next(&it) ? it.name.ptr : NULL;
-}
-
-static bool is_required(const struct mor_value *function, struct mor_slice name)
-{
-	struct mor_json_iter it = mor_json_iter(mor_json_at(function, "/parameters/required"));
-
-	while (mor_json_next(&it))
-		if (mor_slice_eq(mor_json_string(it.value), name))
-			return true;
-	return false;
-}
-
-static void list_parameters(const struct mor_value *function, struct mor_buf *out)
-{
-	struct mor_json_iter it = mor_json_iter(mor_json_at(function, "/parameters/properties"));
-
-	while (mor_json_next(&it)) {
-		bool must = is_required(function, it.name);
-
-		mor_buf_printf(out, " %s%.*s=%s%s", must ? "" : "[", (int)it.name.len, it.name.ptr,
-			       mor_json_text(mor_json_get(it.value, "type"), "value"), must ? "" : "]");
-	}
+	return mor_doc_root(chat->about);
 }
 
 static void list_functions(struct chat *chat)
 {
-	struct mor_json_iter it = mor_json_iter(functions(chat));
-	char name[128], text[600];
+	struct mor_json_iter it = mor_json_iter(mor_functions(about(chat)));
+	char name[256], text[600];
 
-	if (!mor_json_size(functions(chat)))
+	if (!mor_json_size(mor_functions(about(chat))))
 		mor_note(chat->cli, "the plugin does not say which functions it has; its documentation may");
 	while (mor_json_next(&it)) {
 		MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
 
-		mor_buf_printf(&usage, "/%s", mor_json_text(mor_json_get(it.value, "name"), "?"));
-		list_parameters(it.value, &usage);
-		mor_note(chat->cli, "  %s%s%s", mor_style_err(chat->cli, MOR_STYLE_LABEL),
+		mor_function_usage(it.value, &usage);
+		mor_note(chat->cli, "  %s/%s%s", mor_style_err(chat->cli, MOR_STYLE_LABEL),
 			 mor_printable(mor_buf_view(&usage), name, sizeof(name)), mor_style_err_end(chat->cli));
 		mor_printable(mor_json_string(mor_json_get(it.value, "description")), text, sizeof(text));
 		if (*text)
@@ -172,7 +132,7 @@ static void take_turn(struct chat *chat, const char *action, struct mor_slice pa
 static void call_function(struct chat *chat, const char *const *words, const char *const *rest, size_t count)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	const char *only = only_parameter(find_function(chat, words[0]));
+	const char *only = mor_function_only_parameter(mor_function_find(about(chat), words[0]));
 	mortise_error err = { 0 };
 
 	if (mor_chat_arguments(words + 1, count > 1 ? rest[1] : "", count - 1, only, &json, &err) < 0)
@@ -254,7 +214,7 @@ static bool names_function(const struct chat *chat, const char *line)
 		return false;
 	memcpy(name, line, len);
 	name[len] = '\0';
-	return find_function(chat, name);
+	return mor_function_find(about(chat), name);
 }
 
 static void take_line(struct chat *chat, const char *line)
@@ -281,14 +241,13 @@ static void take_line(struct chat *chat, const char *line)
 
 static void intro(struct chat *chat)
 {
-	const struct mor_value *about = mor_doc_root(chat->about);
 	char text[600];
 
 	if (!mor_lines_terminal(chat->lines) || chat->cli->json)
 		return;
 	mor_note(chat->cli, "%s%s%s %s", mor_style_err(chat->cli, MOR_STYLE_TITLE), mortise_plugin_name(chat->turn.plugin),
-		 mor_style_err_end(chat->cli), mor_json_text(mor_json_get(about, "version"), ""));
-	mor_printable(mor_json_string(mor_json_get(about, "description")), text, sizeof(text));
+		 mor_style_err_end(chat->cli), mor_json_text(mor_json_get(about(chat), "version"), ""));
+	mor_printable(mor_json_string(mor_json_get(about(chat), "description")), text, sizeof(text));
 	if (*text)
 		mor_note(chat->cli, "%s", text);
 	list_functions(chat);
@@ -339,7 +298,7 @@ static int why_not(struct chat *chat, mortise_error *err)
 {
 	if (mortise_plugin_state(chat->turn.plugin) == MORTISE_FAILED)
 		return mortise_call_start(chat->turn.plugin, "input", (mortise_json){ 0 }, NULL, NULL, err);
-	return mor_fail(err, MORTISE_ECRASHED, "%s", mor_json_text(mor_json_get(mor_doc_root(chat->about), "last_error"), "it did not start"));
+	return mor_fail(err, MORTISE_ECRASHED, "%s", mor_json_text(mor_json_get(about(chat), "last_error"), "it did not start"));
 }
 
 /* Up before the first line: a plugin that cannot start is told now, and the functions are known. */
@@ -373,7 +332,7 @@ static int prepare(struct chat *chat, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "\"%s\": a chat takes a PLUGIN only; functions are called in it", chat->cli->words.item[0]);
 	r = mor_session_open(&chat->session, chat->cli, &chat->args->plugin, NULL, err);
 	if (r == 0)
-		r = mor_gassist_settings(&chat->session, &chat->args->gassist, &chat->extra, err);
+		r = mor_gassist_prepare(&chat->session, &chat->args->gassist, &chat->extra, err);
 	if (r < 0)
 		return r;
 	mor_session_plugin_options(&chat->session, chat->turn.typed, argv, &opt);

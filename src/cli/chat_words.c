@@ -71,9 +71,9 @@ int mor_chat_arguments(const char *const *words, const char *rest, size_t count,
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
 	int r = 0;
 
-	if (count && *words[0] == '{')
-		return whole_json(rest, ret_json, err);
-	if (count && only && !mor_args_is_pair(words[0])) {
+	if (count && (*words[0] == '{' || *words[0] == '@'))
+		return whole_json(rest ? rest : words[0], ret_json, err);
+	if (count && rest && only && !mor_args_is_pair(words[0])) {
 		struct mor_writer w = { .out = ret_json };
 
 		mor_w_object(&w);

@@ -16,8 +16,8 @@
 int mor_chat_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CHAT_WORDS],
 		   const char *ret_rest[MOR_CHAT_WORDS], size_t *ret_count, mortise_error *err);
 
-/* Arguments of a function -> one JSON object: KEY=VALUE…, or one JSON object, or, where `only` names the one parameter
- * that the function has, the text itself. */
+/* Arguments of a function -> one JSON object: KEY=VALUE…, or one JSON object or @FILE, or, where `only` names the one
+ * parameter that the function has, the text itself: `rest`, which is all of them as typed, or NULL: several words. */
 int mor_chat_arguments(const char *const *words, const char *rest, size_t count, const char *only, struct mor_buf *ret_json,
 		       mortise_error *err);
 

@@ -11,10 +11,10 @@ struct mor_gassist_args {
 	const char *system_info;   /* TEXT or @FILE */
 	const char *session_limit; /* DURATION; "0": none */
 };
-extern const struct mor_option mor_gassist_options[]; /* fill a struct mor_gassist_args */
+extern const struct mor_option mor_gassist_options[]; /* fill a struct mor_gassist_args, all but context */
 
 /* --session-limit becomes a setting of the session, the other two members of *ret_extra (empty: neither was given). */
-int mor_gassist_settings(struct mor_session *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
-			 mortise_error *err);
+int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
+			mortise_error *err);
 
 #endif
