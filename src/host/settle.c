@@ -108,6 +108,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	mortise_host *host = plugin->host;
 	enum mor_call_purpose purpose = call->purpose;
 	mortise_reply_fn *fn = call->on_reply;
+	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
 
 	MOR_HOLD(plugin);
 	assert(call->state != MOR_CALL_LATE && call->state != MOR_CALL_IDLE);
@@ -119,7 +120,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	switch (purpose) {
 	case MOR_FOR_USER:
 		count(plugin, verdict);
-		if (call->method->keep && call->sent_ms)
+		if (call->method->keep && sent)
 			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
