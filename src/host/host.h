@@ -333,7 +333,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
 void mor_supervise_ready(mortise_plugin *plugin);
 /* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
-void mor_supervise_bye_answered(mortise_plugin *plugin);
+void mor_supervise_bye_answered(mortise_call *bye);
 /* The process is gone: its link and all that hung on it. */
 void mor_supervise_drop_link(mortise_plugin *plugin);
 /* The plugin does not react: fail what runs, SIGTERM on, restart. */

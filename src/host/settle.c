@@ -134,7 +134,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_health_answered(call, verdict);
 		break;
 	case MOR_FOR_BYE:
-		mor_supervise_bye_answered(plugin);
+		mor_supervise_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
 		break;

@@ -358,12 +358,14 @@ static void climb(mortise_plugin *plugin, enum mor_rung rung)
 	}
 }
 
-void mor_supervise_bye_answered(mortise_plugin *plugin)
+void mor_supervise_bye_answered(mortise_call *bye)
 {
+	mortise_plugin *plugin = bye->plugin;
+
 	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
 		return;
-	/* A note is "answered" when it is written; it has not been waited for. */
-	if (!plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
 	if (!say_bye(plugin))
 		climb(plugin, MOR_RUNG_INPUT);
