@@ -131,6 +131,18 @@ for line in sys.stdin:
         self.assertEqual((told["there"], told["cwd"], told["lamp"]), (True, f"{where}/lamp", "lamp"))
         self.assertEqual(self.told(PYTHONPATH="")["path"], f"{where}/lamp/libs")
 
+    def test_confined(self):
+        """Its scratch directory takes the place of one that it could not reach."""
+        if self.run_mortise("doctor").code:
+            self.skipTest("nothing can be confined here")
+        for level in ("t0", "t1"):
+            done = self.run_mortise("call", "--level", level, "--json", self.dir / "lamp", "anything")
+            if "jail: " in done.err:
+                continue  # this level is not to be had here; test_doctor says why
+            told = json.loads(done.out)["result"]
+            self.assertEqual((told["there"], told["path"]), (True, f"{self.dir.resolve()}/lamp/libs"))
+            self.assertNotIn(str(self.dir), told["data"])
+
     def test_nothing_is_made_before_it_starts(self):
         self.ok("info", "--no-start", self.dir / "lamp")
         self.assertFalse((self.dir / "state").exists())
