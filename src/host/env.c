@@ -169,6 +169,39 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 	return NULL;
 }
 
+/* NAME=DIR before what is there under NAME: PYTHONPATH. Nothing of ours is there for whoever is confined. */
+static void put_front(struct env *env, const char *entry)
+{
+	size_t len = name_len(entry);
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_text(&text, entry);
+	for (size_t i = 0; i < env->count; i++)
+		if (name_len(env->list[i]) == len && memcmp(env->list[i], entry, len) == 0 && env->list[i][len + 1])
+			mor_buf_printf(&text, ":%s", env->list[i] + len + 1);
+	mor_buf_byte(&text, '\0');
+	if (mor_buf_failed(&text))
+		env->failed = true;
+	else
+		put(env, text.data);
+}
+
+/* A directory that we would make for it is out of reach for whoever is confined: its scratch takes that place. */
+static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
+{
+	size_t len = name_len(entry);
+	char text[100];
+
+	for (char **dir = plugin->manifest->make_dirs; dir && *dir; dir++) {
+		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(plugin) != JAIL)
+			continue;
+		snprintf(text, sizeof(text), "%.*s=${scratch}", (int)len, entry);
+		put(env, text);
+		return;
+	}
+	put(env, entry);
+}
+
 char **mor_env_build(const mortise_plugin *plugin)
 {
 	struct env env = { 0 };
@@ -184,8 +217,10 @@ char **mor_env_build(const mortise_plugin *plugin)
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	if (base_of(plugin) != BARE)
 		put(&env, dialect);
+	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
+		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
-		put(&env, *entry);
+		put_manifest(&env, plugin, *entry);
 	if (env.failed) {
 		mor_env_free(env.list);
 		return NULL;
