@@ -62,7 +62,7 @@ static int play(struct session *s, const char *dialect)
 
 	if (r < 0)
 		return r;
-	s->host->dialect = &demo_dialect;
+	s->host->dialect = demo_find(dialect);
 	r = mortise_plugin_new(s->host, &opt, &s->plugin, NULL);
 	if (r < 0)
 		return r;
