@@ -271,9 +271,8 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 		line(out, "Held", "so long in every stop, also after a fault of the plugin and after the host's own death; only "
 				  "a second Ctrl-C is faster");
 	if (d->restart.clean) {
-		snprintf(text, sizeof(text), "exit status 0 with nothing under way: started again at once; the %uth in a row without "
-			 "work is the last", d->restart.clean);
-		line(out, "After a clean exit", text);
+		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->restart.clean);
+		line(out, "After exit 0", text);
 	}
 	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->restart.first_ms, a),
 		 mor_format_ms(d->restart.cap_ms, b));

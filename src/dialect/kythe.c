@@ -48,8 +48,8 @@ static const struct mor_field paths[] = {
 	{ 0 },
 };
 static const struct mor_field variables[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED },
-	{ .name = "value", .type = MOR_T_STRING },
+	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Of the variable" },
+	{ .name = "value", .type = MOR_T_STRING, .doc = "Missing: empty" },
 	{ 0 },
 };
 static const struct mor_field analyze_result[] = {
@@ -59,8 +59,8 @@ static const struct mor_field analyze_result[] = {
 	{ .name = "arguments", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
 	{ .name = "environment", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
 	{ .name = "output", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute; empty, and to be appended to" },
-	{ .name = "entryContext", .type = MOR_T_STRING },
-	{ .name = "outputKey", .type = MOR_T_STRING },
+	{ .name = "entryContext", .type = MOR_T_STRING, .doc = "Of the record: its preprocessor context" },
+	{ .name = "outputKey", .type = MOR_T_STRING, .doc = "Of the record: what the compiler would have written" },
 	{ .name = "details", .type = MOR_T_ARRAY, .doc = "Objects with \"@type\"" },
 	{ 0 },
 };
@@ -69,13 +69,15 @@ static const struct mor_field analyze_result[] = {
 
 static const struct mor_field vname_params[] = {
 	{ .name = "path", .type = MOR_T_STRING, .doc = "As the record spells it" },
-	{ .name = "signature", .type = MOR_T_STRING, .def = "\"\"" },
+	{ .name = "signature", .type = MOR_T_STRING, .def = "\"\"", .doc = "Of the node; none for the file itself" },
 	{ 0 },
 };
-#define VNAME_FIELDS                                                                                             \
-	{ .name = "signature", .type = MOR_T_STRING }, { .name = "corpus", .type = MOR_T_STRING },               \
-	{ .name = "root", .type = MOR_T_STRING }, { .name = "path", .type = MOR_T_STRING },                      \
-	{ .name = "language", .type = MOR_T_STRING }
+#define VNAME_FIELDS                                                                              \
+	{ .name = "signature", .type = MOR_T_STRING, .doc = "As asked" },                         \
+	{ .name = "corpus", .type = MOR_T_STRING, .doc = "Collection of related files" },         \
+	{ .name = "root", .type = MOR_T_STRING, .doc = "Subset of the corpus" },                  \
+	{ .name = "path", .type = MOR_T_STRING, .doc = "Relative to the root" },                  \
+	{ .name = "language", .type = MOR_T_STRING, .doc = "Of the node; none for a file" }
 static const struct mor_field vname[] = { VNAME_FIELDS, { 0 } };
 static const struct mor_field vname_result[] = {
 	{ .name = "vname", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .doc = "The complete VName", .fields = vname },
