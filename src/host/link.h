@@ -78,7 +78,7 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
-	int64_t closed_ms; /* when the plugin's stdin was closed; 0: it is open                            */
+	int64_t closed_ms; /* when the plugin's stdin was surely closed; 0: it is open                     */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 

@@ -122,9 +122,10 @@ static void on_writable(struct mor_watch *watch, unsigned events);
 static void close_in_now(struct stdio_link *s)
 {
 	s->in_closed = true;
-	s->link.closed_ms = mor_loop_now_ms(s->link.loop);
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
+	mor_loop_refresh_now(s->link.loop); /* a grace counts from here, so rather too late than too early */
+	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
 }
 
 static void broken_input(struct stdio_link *s)

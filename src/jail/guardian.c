@@ -189,7 +189,7 @@ static void on_host_gone(struct guard *guard)
 	if (guard->ladder != HOST_LIVES)
 		return;
 	guard->ladder = HOST_GONE;
-	guard->ladder_due = mor_now_ms() + grace(guard)->term_ms;
+	guard->ladder_due = mor_now_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
 }
 
 static void on_order(struct guard *guard)
