@@ -10,6 +10,7 @@
 static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_plain,
 	&mor_dialect_yams,
+	&mor_dialect_kythe,
 	NULL,
 };
 

@@ -279,6 +279,9 @@ static int shape(mortise_plugin *plugin, const char *action, uint64_t flags, str
 	call->name = action;
 	call->row = flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
 					: find_action(plugin, action);
+	if (!call->row && (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+		return mor_fail(err, MORTISE_EINVAL, "%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
+				plugin->session.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
 	if (flags & MORTISE_RAW)

@@ -28,6 +28,7 @@ static const struct key keys[] = {
 	{ "restart", "first", MOR_KEY_DURATION },
 	{ "restart", "cap", MOR_KEY_DURATION },
 	{ "restart", "intensity", MOR_KEY_UINT },
+	{ "restart", "clean", MOR_KEY_UINT },
 	{ "restart", "period", MOR_KEY_DURATION },
 	{ "stop", "bye", MOR_KEY_DURATION },
 	{ "stop", "term", MOR_KEY_DURATION },

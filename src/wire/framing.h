@@ -83,7 +83,9 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
  * been seen is noise up to its newline; a header block without Content-Length, or with a bad one, is
  * noise as a whole; header names compare without case, others are ignored. decimal: a line that is no
  * minimum-width decimal number is noise up to its newline (STRICT: CORRUPT); a length line may not be
- * longer than 20 digits.
+ * longer than 19 digits.
+ * STRICT also: a declared size over the limit is CORRUPT, told at the digit that shows it; a zero-length
+ * frame is a FRAME with an empty body.
  * Noise is told as soon as it can be: one item ends at a newline (be32 too), and at MOR_NOISE_MAX bytes at
  * the latest (what follows up to the newline is SKIP). A last half line that could not have become a
  * frame is noise too. The body of NOISE has no newline at its end; the body of TOO_BIG is the beginning.
