@@ -130,6 +130,7 @@ static void close_in_now(struct stdio_link *s)
 
 static void broken_input(struct stdio_link *s)
 {
+	s->link.input_broken = true;
 	close_in_now(s);
 	mor_buf_reset(&s->queue, 0);
 	s->queue_done = 0;
