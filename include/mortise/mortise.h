@@ -64,7 +64,8 @@ extern "C" {
 	X(ECALLBACK,     -17, "usage",             "not allowed inside a callback",            -32603,  2) \
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
-	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125)
+	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there yet", -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,

@@ -169,6 +169,23 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 	return NULL;
 }
 
+/* NAME=DIR before what is there under NAME: PYTHONPATH. Nothing of ours is there for whoever is confined. */
+static void put_front(struct env *env, const char *entry)
+{
+	size_t len = name_len(entry);
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_text(&text, entry);
+	for (size_t i = 0; i < env->count; i++)
+		if (name_len(env->list[i]) == len && memcmp(env->list[i], entry, len) == 0 && env->list[i][len + 1])
+			mor_buf_printf(&text, ":%s", env->list[i] + len + 1);
+	mor_buf_byte(&text, '\0');
+	if (mor_buf_failed(&text))
+		env->failed = true;
+	else
+		put(env, text.data);
+}
+
 char **mor_env_build(const mortise_plugin *plugin)
 {
 	struct env env = { 0 };
@@ -184,6 +201,8 @@ char **mor_env_build(const mortise_plugin *plugin)
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	if (base_of(plugin) != BARE)
 		put(&env, dialect);
+	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
+		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
 		put(&env, *entry);
 	if (env.failed) {

@@ -121,7 +121,9 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	if (!plugin->link) /* released by whoever was told */
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	r = plugin->link->ops->start(plugin->link, &error);
+	r = mor_manifest_prepare(plugin->manifest, &error);
+	if (r == 0)
+		r = plugin->link->ops->start(plugin->link, &error);
 	if (r == 0) {
 		plugin->link->ops->pause(plugin->link, plugin->paused);
 		return 0;
