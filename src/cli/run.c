@@ -42,6 +42,8 @@ static const struct {
 	bool own_options;
 	mor_run_fn *run;
 } rows[] = {
+	{ "sunscreen", true, mor_run_sunscreen },
+	{ "sunscreen-json", true, mor_run_sunscreen },
 	{ NULL, false, NULL },
 };
 

@@ -30,5 +30,6 @@ struct mor_run {
 /* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for
  * what it has reported by itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
+mor_run_fn mor_run_sunscreen;
 
 #endif
