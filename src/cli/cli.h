@@ -23,6 +23,7 @@ struct mor_cli {
 	const struct mor_command *command;
 	void *args; /* the command's own struct */
 	struct mor_words words;
+	char **argv; /* all of them, as typed, from behind the command's name */
 	bool json, verbose;
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;

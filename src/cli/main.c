@@ -81,6 +81,7 @@ static int run_command(struct mor_cli *cli, char **argv)
 		return mor_fail_error(cli, &err);
 	}
 	cli->words.loose = cli->command->loose;
+	cli->argv = argv;
 	if (mor_options_parse(cli->command->options, argv, cli->args, &cli->words, &err) < 0)
 		exit_code = mor_fail_usage(cli, &err);
 	else

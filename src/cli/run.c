@@ -44,6 +44,8 @@ static const struct {
 	mor_run_fn *run;
 } rows[] = {
 	{ "gassist", false, mor_run_gassist },
+	{ "sunscreen", true, mor_run_sunscreen },
+	{ "sunscreen-json", true, mor_run_sunscreen },
 	{ NULL, false, NULL },
 };
 
