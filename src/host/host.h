@@ -109,6 +109,7 @@ struct mor_verdict {
 	int status;
 	struct mor_slice result, error_data;
 	const mortise_error *error;
+	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
 };
 
 struct mor_call_table { /* id -> call, chained, power of two */

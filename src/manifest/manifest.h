@@ -83,7 +83,7 @@ int mor_manifest_bool(const struct mor_manifest *m, const char *section, const c
 const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
 
 /* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
- * a JSON object from "section.key" to its line. The C++ behind it lets no exception out. */
+ * a JSON object from "section.key" to [line, column]. The C++ behind it lets no exception out. */
 int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
 		     mortise_error *err);
 

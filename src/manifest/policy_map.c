@@ -27,7 +27,7 @@ static const char *origin(const struct map *map, const char *key, char out[ORIGI
 	int64_t line;
 
 	snprintf(name, sizeof(name), "%s.%s", map->object, key);
-	line = mor_json_int(mor_json_get(map->lines, name), 0);
+	line = mor_json_int(mor_json_at(mor_json_get(map->lines, name), "/0"), 0);
 	if (line > 0)
 		snprintf(out, ORIGIN, "%.280s:%lld", map->file, (long long)line);
 	else

@@ -79,7 +79,7 @@ static void test_permissions(void **state)
 static void test_permissions_refused(void **state)
 {
 	(void)state;
-	refuse(PERMISSIONS, "{\"declared_paths\":[\"/a\",\"data\"]}", "{\"permissions.declared_paths\":9}",
+	refuse(PERMISSIONS, "{\"declared_paths\":[\"/a\",\"data\"]}", "{\"permissions.declared_paths\":[9,1]}",
 	       "plugin.toml:9: permissions.declared_paths is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"declared_paths\":[\"~root/x\"]}", NULL,
 	       "plugin.toml: permissions.declared_paths is \"~root/x\": it must be an absolute path, or one that begins with \"~/\"");
@@ -87,7 +87,7 @@ static void test_permissions_refused(void **state)
 	       "plugin.toml: permissions.declared_paths is \"/a\": it must be an array of paths");
 	refuse(PERMISSIONS, "{\"declared_paths\":[1]}", NULL,
 	       "plugin.toml: permissions.declared_paths is 1: it must be an absolute path, or one that begins with \"~/\"");
-	refuse(PERMISSIONS, "{\"network\":\"no\"}", "{\"permissions.network\":3}",
+	refuse(PERMISSIONS, "{\"network\":\"no\"}", "{\"permissions.network\":[3,1]}",
 	       "plugin.toml:3: permissions.network is \"no\": it must be true or false");
 	/* What cannot be toggled is no permission. */
 	refuse(PERMISSIONS, "{\"spawn\":true}", NULL,
