@@ -123,6 +123,8 @@ enum mortise_event_type {
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	MORTISE_EVENT_SESSION, /* text: a conversation begins, ends soon, or is over; count: how many ms it
+				  still has, 0: it is over, UINT64_MAX: it has no limit                  */
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);
@@ -274,6 +276,8 @@ typedef struct mortise_call_options {
 	uint64_t flags;      /* enum mortise_call_flags */
 	mortise_reply_fn *on_reply;
 	void *arg;
+	mortise_json extra;  /* object: members that the protocol has beside the arguments (G-Assist: context,
+				system_info), where the dialect sends them; not with MORTISE_RAW        */
 } mortise_call_options;
 
 /* `action` is what describe lists (function, command, extractor method), shaped by the dialect; with

@@ -8,6 +8,7 @@
 extern const struct mor_dialect mor_dialect_plain;
 extern const struct mor_dialect mor_dialect_yams;
 extern const struct mor_dialect mor_dialect_ayiou;
+extern const struct mor_dialect mor_dialect_gassist;
 extern const struct mor_hooks mor_yams_hooks;
 
 /* One of the interfaces in a list: "id" or {"id": ...}; {NULL, 0} for anything else. */

@@ -82,6 +82,7 @@ static const struct mor_bit_name health_names[] = {
 	{ MOR_HEALTH_IDLE, "idle" },
 	{ MOR_HEALTH_BUSY, "busy" },
 	{ MOR_HEALTH_KILL, "kill" },
+	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
 const struct mor_bit_name mor_type_names[] = {
@@ -194,6 +195,8 @@ static void method(struct mor_writer *w, const struct mor_method *m)
 	text(w, "why", m->why);
 	text(w, "code", m->code);
 	text(w, "level", m->level);
+	text(w, "keep", m->keep);
+	text(w, "when", m->when);
 	text(w, "needs", m->needs);
 	text(w, "spec", m->spec);
 	text(w, "doc", m->doc);
@@ -276,6 +279,7 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "frame_limit", (int64_t)d->frame_limit);
 	mor_w_pair_int(w, "send_limit", (int64_t)(d->send_limit ? d->send_limit : d->frame_limit));
 	mor_w_pair_int(w, "queue_limit", (int64_t)d->queue_limit);
+	mor_w_pair_int(w, "session_ms", d->session_ms);
 	text(w, "recoverable", d->recoverable);
 	text(w, "interfaces", d->interfaces);
 }

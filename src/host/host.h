@@ -10,7 +10,8 @@
  *	describe.c   describe JSON                                    pool.c       several workers, one queue
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
- *	events.c, env.c
+ *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
+ *	template.c   params from a row's template                     events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
  * mor_host_... wrappers in host.c, which count how deep we are in them.
@@ -96,7 +97,7 @@ struct mortise_call {
 	uint64_t end;                 /* link->queued when it was given to the link */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
-	bool acked;
+	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
 	int64_t due_ms;               /* when its state's time is up; 0: never. One timer per plugin watches all */
 	struct mor_task cancel_task;
 	mortise_reply_fn *on_reply;
@@ -107,6 +108,7 @@ struct mortise_call {
 /* How a call ends. Everything is borrowed for the length of mor_call_settle(). */
 struct mor_verdict {
 	int status;
+	bool keep;                    /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
 	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
@@ -196,10 +198,22 @@ struct mor_health_state {
 	bool unimplemented;   /* -32601: never asked again                              */
 	bool asked;           /* in this process                                        */
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
+	unsigned flags;       /* the dialect's, less what the quirk `watchdog` takes    */
+	bool learned;         /* has answered a ping during a call, in this process     */
+	bool owed;            /* a ping was given up and has not been answered since    */
+	int64_t during;       /* id of the call beside which the last ping went out; 0: none */
 	unsigned misses;
 	int64_t since_ms;
 	uint32_t every_ms;
 	char status[32], reason[256];
+	struct mor_timer timer;
+};
+
+/* A conversation that `keep` opened. */
+struct mor_keep_state {
+	bool open, announced;
+	uint32_t total_ms;    /* 0: no limit */
+	int64_t since_ms;
 	struct mor_timer timer;
 };
 
@@ -220,6 +234,7 @@ struct mortise_plugin {
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
+	struct mor_dialect *own_dialect; /* what `dialect` points to where rows had to be left out; or NULL */
 	struct mor_policy policy;    /* what it may do: asked for; what is in force the link's start tells */
 	uint64_t flags;
 	mortise_event_fn *on_event;
@@ -262,6 +277,8 @@ struct mortise_plugin {
 	int64_t deaths[MOR_DEATHS];
 	unsigned death_count, backoff_step;
 	struct mor_health_state health;
+	struct mor_keep_state keep;
+	bool failed_without_ref;     /* the last message was such a FAIL note */
 	struct mor_list requests;
 	unsigned open_requests;
 	unsigned pool_load;          /* calls that its pool has given it */
@@ -320,15 +337,17 @@ void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, en
 /* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
 
-/* greet.c */
+/* template.c */
 /* A row's template with its ${words} replaced by JSON values; what a word stands for is in dialect.h. */
 struct mor_template_words {
 	int64_t id;
 	const char *action;
-	struct mor_slice params;
+	struct mor_slice params, extra;
 };
 int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
 		      struct mor_buf *out);
+
+/* greet.c */
 void mor_greet_begin(mortise_plugin *plugin);
 void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict);
 
@@ -360,6 +379,24 @@ void mor_health_ended(mortise_plugin *plugin, const char *why);
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next);
 void mor_health_after_timeout(mortise_plugin *plugin);
 void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict);
+/* A ping that was given up has been answered after all. */
+void mor_health_late(mortise_call *call);
+/* Any message is a sign of life. */
+void mor_health_heard(mortise_plugin *plugin);
 void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason);
+
+/* rows.c */
+/* Leaves out the rows whose `when` the plugin's quirks do not meet. */
+int mor_rows_choose(mortise_plugin *plugin, mortise_error *err);
+void mor_rows_free(mortise_plugin *plugin);
+
+/* session.c */
+/* Does this result, or this note's params, ask for a further turn? */
+bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value);
+/* A user's call of a row with `keep` has ended. */
+void mor_keep_settled(mortise_plugin *plugin, bool keep);
+void mor_keep_close(mortise_plugin *plugin, const char *why);
+/* 0, or MORTISE_EINPUT: there is no session for this INPUT row. */
+int mor_keep_check(const mortise_call *call, mortise_error *err);
 
 #endif

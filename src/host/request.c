@@ -242,7 +242,10 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
-	if (!ask_dialect(plugin, row, message, batch))
+	/* A dialect without a row for everything else has said all that its plugins may ask. */
+	if (!row)
+		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
+	else if (!ask_dialect(plugin, row, message, batch))
 		ask_embedder(plugin, message, batch);
 }
 

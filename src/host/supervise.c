@@ -271,6 +271,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_health_ended(plugin, draining && next == MORTISE_STOPPED ? NULL : error.text);
+	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
@@ -377,6 +378,7 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	}
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->health.timer);
+	mor_keep_close(plugin, why);
 	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
