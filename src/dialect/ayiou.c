@@ -160,6 +160,12 @@ static const struct mor_field handle_result[] = {
 
 /* ---- methods ---- */
 
+/* One message in two spellings each: the quirks choose. */
+#define LIFECYCLE .name = "lifecycle", .params = lifecycle_params, .result = lifecycle_result, .ok = "/ok"
+#define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timeout_ms = 30000, .late = MOR_LATE_FORGET
+#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timeout_ms = 30000
+#define SHUTDOWN LIFECYCLE, .role = MOR_ROLE_BYE, .timeout_ms = 5000
+
 static const struct mor_method methods[] = {
 	{
 		.name = "metadata",
@@ -173,29 +179,30 @@ static const struct mor_method methods[] = {
 		.doc = "Who the plugin is. An error, null or silence is only told.",
 	},
 	{
-		.name = "lifecycle",
-		.role = MOR_ROLE_INIT,
-		.flags = MOR_M_TOLERANT,
-		.timeout_ms = 30000,
-		.late = MOR_LATE_FORGET,
-		.params = lifecycle_params,
-		.result = lifecycle_result,
+		STARTUP,
 		.template = "{\"event\":{\"startup\":null}}",
-		.ok = "/ok",
+		.when = "lifecycle_style=object",
 		.spec = "lifecycle - 生命周期事件",
 		.doc = "The plugin makes ready; ok false is a failed start. Again after each restart.",
 	},
 	{
-		.name = "lifecycle",
-		.action = "bot_connect",
-		.role = MOR_ROLE_CALL,
-		.timeout_ms = 30000,
-		.params = lifecycle_params,
-		.result = lifecycle_result,
+		STARTUP,
+		.template = "{\"event\":\"startup\"}",
+		.when = "lifecycle_style=string",
+		.doc = "The same in the real bridge's spelling.",
+	},
+	{
+		CONNECT,
 		.template = "{\"event\":{\"bot_connect\":${params}}}",
-		.ok = "/ok",
+		.when = "bot_connect=bot_connect",
 		.spec = "LifecycleParams/Event - 生命周期",
 		.doc = "The bot is connected, with its own id as self_id.",
+	},
+	{
+		CONNECT,
+		.template = "{\"event\":{\"botconnect\":${params}}}",
+		.when = "bot_connect=botconnect",
+		.doc = "The same in the real bridge's spelling.",
 	},
 	{
 		.name = "matches",
@@ -218,15 +225,17 @@ static const struct mor_method methods[] = {
 		.doc = "An event that matched.",
 	},
 	{
-		.name = "lifecycle",
-		.role = MOR_ROLE_BYE,
-		.timeout_ms = 5000,
-		.params = lifecycle_params,
-		.result = lifecycle_result,
+		SHUTDOWN,
 		.template = "{\"event\":{\"shutdown\":null}}",
-		.ok = "/ok",
+		.when = "lifecycle_style=object",
 		.spec = "lifecycle - 生命周期事件",
-		.doc = "The plugin cleans up; then its stdin is closed.",
+		.doc = "The plugin cleans up; then its stdin is closed. The end of its output counts as an answer.",
+	},
+	{
+		SHUTDOWN,
+		.template = "{\"event\":\"shutdown\"}",
+		.when = "lifecycle_style=string",
+		.doc = "The same in the real bridge's spelling.",
 	},
 	{ 0 },
 };
@@ -241,6 +250,12 @@ static const struct mor_code codes[] = {
 };
 
 static const struct mor_quirk quirks[] = {
+	{ "lifecycle_style", "object", "object|string",
+	  "How startup and shutdown are written. object: {\"startup\": null}, as the specification prints it, which every "
+	  "known plugin understands; string: \"startup\", as the real bridge sends it." },
+	{ "bot_connect", "bot_connect", "bot_connect|botconnect",
+	  "How that event is spelled. bot_connect: what the one known plugin with a use for it reads; botconnect: what the "
+	  "real bridge's types would write." },
 	{ "pipeline", "1", NULL,
 	  "How many calls the plugin may have at once; 0: no limit. The real bridge pipelines; answers are told apart "
 	  "by their ids either way." },
@@ -269,5 +284,5 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,
-	.example = "mortise call --dialect ayiou matches text=/weather message_type=private user_id=1 -- python3 weather.py",
+	.example = "mortise chat --config bot.toml < events.ndjson",
 };
