@@ -195,6 +195,7 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	identity(plugin, &w);
 	health(plugin, &w);
 	configuration(plugin, &w);
+	mor_w_pair_int(&w, "max_in_flight", plugin->max_in_flight);
 	confinement(plugin, &w);
 	counters(plugin, &w);
 	warnings(plugin, &w);
