@@ -6,8 +6,8 @@
  *	bot_tell.c    what a person should know
  *
  * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the other
- * in the order of their priority, until one blocks it. Events walk side by side. What is for one plugin waits in
- * its own queue, in order, and only as much as the plugin may have at once is given to the host: so a crash
+ * in the order of their priority, until one blocks it. Events walk side by side, but no plugin handles a later one
+ * before an earlier one. What is for one plugin waits in its own queue, in order, and only as much as the plugin may have at once is given to the host: so a crash
  * costs the event that the plugin held, and no other.
  *
  * Callbacks of the host only note what happened; what follows is done in mor_bot_tend(), outside of them.
@@ -73,6 +73,7 @@ struct mor_seat {
 	char *label;              /* what people read: metadata.name and the key     */
 	char **commands;          /* metadata.commands with aliases; or NULL         */
 	struct mor_list queue;    /* of mor_job, oldest first                        */
+	struct mor_list matched;  /* of mor_job: events it will handle, earliest first, when their turn comes */
 	unsigned waiting, given;  /* in the queue; with the host                     */
 	unsigned most;            /* that the plugin may have at once                */
 	uint32_t matches_ms;      /* the limit of matches                            */
@@ -123,6 +124,8 @@ bool mor_seat_is_behind(const struct mor_seat *seat, int64_t now_ms);
 int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err);
 /* A job has ended: reply NULL means that the plugin never got it. */
 void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply);
+/* What it was to handle passes it by. */
+void mor_walk_seat_died(struct mor_seat *seat);
 void mor_walk_free_all(struct mor_bot_run *run);
 
 /* ---- bot_act.c ---- */

@@ -44,6 +44,7 @@ int mor_seat_open(struct mor_seat *seat, mortise_error *err)
 	int r;
 
 	mor_list_init(&seat->queue);
+	mor_list_init(&seat->matched);
 	mor_list_init(&seat->connect.node);
 	seat->connect.seat = seat;
 	seat->connect.kind = MOR_JOB_CONNECT;
@@ -293,6 +294,7 @@ static void bury(struct mor_seat *seat)
 			seat->connect_queued = false;
 		mor_walk_job_done(job, NULL);
 	}
+	mor_walk_seat_died(seat);
 }
 
 bool mor_seat_is_settled(const struct mor_seat *seat)

@@ -34,6 +34,38 @@ static void ask(struct mor_bot_walk *walk, struct mor_seat *seat, enum mor_job_k
 	mor_seat_queue(seat, job, false);
 }
 
+/* ---- turns ---- */
+
+/* Matched visits wait at the plugin in the order of their events, in the job's node: it is in no queue meanwhile. */
+static void match(struct mor_visit *visit)
+{
+	struct mor_list *all = &visit->job.seat->matched, *before = all->prev;
+
+	while (before != all && mor_container_of(before, struct mor_job, node)->walk->number > visit->job.walk->number)
+		before = before->prev;
+	mor_list_prepend(before, &visit->job.node);
+	visit->state = MOR_VISIT_MATCHED;
+}
+
+static void unmatch(struct mor_visit *visit, enum mor_visit_state state)
+{
+	mor_list_remove(&visit->job.node);
+	visit->state = state;
+}
+
+/* Hands over those whose turn it is; one that an earlier event may still precede waits for that one. */
+static void serve(struct mor_seat *seat)
+{
+	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
+		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+
+		if (job->walk->turn != seat->index)
+			return;
+		unmatch(visit_of(job), MOR_VISIT_HANDLING);
+		ask(job->walk, seat, MOR_JOB_HANDLE);
+	}
+}
+
 /* Goes on as far as it can without an answer. A walk that nothing is under way for any more is over. */
 static void step(struct mor_bot_walk *walk)
 {
@@ -42,16 +74,40 @@ static void step(struct mor_bot_walk *walk)
 	for (; walk->turn < run->count; walk->turn++) {
 		struct mor_visit *visit = &walk->visits[walk->turn];
 
-		if (visit->state == MOR_VISIT_MATCHED && !run->stopping) {
-			visit->state = MOR_VISIT_HANDLING;
-			ask(walk, &run->seats[walk->turn], MOR_JOB_HANDLE);
-		}
-		if (visit->state == MOR_VISIT_ASKED || visit->state == MOR_VISIT_HANDLING)
+		if (visit->state == MOR_VISIT_MATCHED)
+			serve(&run->seats[walk->turn]);
+		if (visit->state != MOR_VISIT_OVER)
 			return;
 	}
 	if (walk->open == 0)
 		walk_free(walk);
 }
+
+/* The plugins behind were asked, and that is all. */
+static void block(struct mor_bot_walk *walk)
+{
+	size_t next = walk->turn + 1;
+
+	walk->turn = walk->run->count;
+	for (; next < walk->run->count; next++) {
+		if (walk->visits[next].state != MOR_VISIT_MATCHED)
+			continue;
+		unmatch(&walk->visits[next], MOR_VISIT_OVER);
+		serve(&walk->run->seats[next]);
+	}
+}
+
+void mor_walk_seat_died(struct mor_seat *seat)
+{
+	while (!mor_list_empty(&seat->matched)) {
+		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+
+		unmatch(visit_of(job), MOR_VISIT_OVER);
+		step(job->walk);
+	}
+}
+
+/* ---- beginning ---- */
 
 /* May this plugin be asked at all? */
 static bool is_asked(struct mor_seat *seat, const struct mor_bot_walk *walk)
@@ -93,6 +149,8 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	return 0;
 }
 
+/* ---- answers ---- */
+
 /* One line says which plugin failed on which event, whatever the reason. */
 static void tell_failure(const struct mor_job *job, const mortise_reply *reply)
 {
@@ -117,9 +175,11 @@ void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
 	visit = visit_of(job);
 	visit->state = MOR_VISIT_OVER;
 	walk->open--;
-	if (reply && reply->status == 0 && job->kind == MOR_JOB_MATCHES && mor_bot_matches(reply->result))
-		visit->state = MOR_VISIT_MATCHED;
 	if (reply && reply->status == 0 && job->kind == MOR_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
-		walk->turn = walk->run->count; /* blocked: the plugins behind were asked, and that is all */
+		block(walk);
+	/* Blocked meanwhile, or the plugin is gone: then nobody waits for the answer. */
+	if (reply && reply->status == 0 && job->kind == MOR_JOB_MATCHES && mor_bot_matches(reply->result) &&
+	    walk->turn <= job->seat->index && !job->seat->dead)
+		match(visit);
 	step(walk);
 }

@@ -5,6 +5,9 @@
  */
 #include "dialect/internal.h"
 
+/* Limits are short for the sake of events; a plugin that is slow is not yet wedged. */
+#define LATE_MS 30000
+
 /* ---- metadata ---- */
 
 static const struct mor_field strings[] = {
@@ -163,7 +166,7 @@ static const struct mor_field handle_result[] = {
 /* One message in two spellings each: the quirks choose. */
 #define LIFECYCLE .name = "lifecycle", .params = lifecycle_params, .result = lifecycle_result, .ok = "/ok"
 #define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timeout_ms = 30000, .late = MOR_LATE_FORGET
-#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timeout_ms = 30000
+#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timeout_ms = 30000, .late_ms = LATE_MS
 #define SHUTDOWN LIFECYCLE, .role = MOR_ROLE_BYE, .timeout_ms = 5000
 
 static const struct mor_method methods[] = {
@@ -208,8 +211,7 @@ static const struct mor_method methods[] = {
 		.name = "matches",
 		.role = MOR_ROLE_CALL,
 		.timeout_ms = 2000,
-		/* The limit is short for the event's sake; a plugin that is slow is not yet wedged. */
-		.late_ms = 30000,
+		.late_ms = LATE_MS,
 		.params = matches_params,
 		.result = matches_result,
 		.spec = "matches - 检查匹配",
@@ -219,6 +221,7 @@ static const struct mor_method methods[] = {
 		.name = "handle",
 		.role = MOR_ROLE_CALL,
 		.timeout_ms = 30000,
+		.late_ms = LATE_MS,
 		.params = handle_params,
 		.result = handle_result,
 		.spec = "handle - 处理事件",
