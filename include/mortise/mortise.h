@@ -64,7 +64,8 @@ extern "C" {
 	X(ECALLBACK,     -17, "usage",             "not allowed inside a callback",            -32603,  2) \
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
-	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125)
+	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there yet", -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,
@@ -123,8 +124,8 @@ enum mortise_event_type {
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
-	MORTISE_EVENT_SESSION, /* text: a conversation begins, ends soon, or is over; count: how many ms it
-				  still has, 0: it is over, UINT64_MAX: it has no limit                  */
+	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
+				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);

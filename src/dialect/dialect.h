@@ -215,7 +215,11 @@ enum mor_wire_flags {
 					    where the plugin is a client                                */
 };
 
-enum mor_env_policy { MOR_ENV_INHERIT, MOR_ENV_CLEAN };
+enum mor_env_policy {
+	MOR_ENV_INHERIT,
+	MOR_ENV_CLEAN,
+	MOR_ENV_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+};
 enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
 struct mor_session; /* below */

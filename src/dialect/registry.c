@@ -12,6 +12,8 @@ static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_yams,
 	&mor_dialect_ayiou,
 	&mor_dialect_gassist,
+	&mor_dialect_sunscreen,
+	&mor_dialect_sunscreen_json,
 	NULL,
 };
 

@@ -270,9 +270,15 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "doc", d->doc);
 	text(w, "manifest", d->manifest);
 	mor_w_pair(w, "shape", shapes[d->shape]);
-	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : "clean");
+	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : d->env == MOR_ENV_BARE ? "bare" : "clean");
 	mor_w_pair(w, "confine", d->confine == MOR_GUARDED ? "guarded" : "confined");
 	mor_w_pair(w, "framing", mor_framing_name(d->framing));
+	mor_w_key(w, "reads");
+	mor_w_array(w);
+	for (int i = 0; i < MOR_FRAMINGS; i++)
+		if (d->reads & 1u << i)
+			mor_w_string(w, mor_framing_name((enum mor_framing)i));
+	mor_w_end(w);
 	bits(w, "wire", wire_names, d->wire);
 	mor_w_pair_int(w, "max_in_flight", d->max_in_flight);
 	mor_w_pair_int(w, "max_waiting", d->max_waiting ? d->max_waiting : 65536);

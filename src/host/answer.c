@@ -147,6 +147,8 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 		plugin->counters.dropped++;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
 		mor_call_release(call);
+	} else if (call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {
+		return;
 	} else if (message->kind == MOR_MSG_ERROR) {
 		settle_error(call, message);
 	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW) && !is_whole_answer(call, message->result)) {

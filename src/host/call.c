@@ -58,6 +58,8 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 
 static bool slot_free(const mortise_plugin *plugin)
 {
+	if (plugin->spent)
+		return false;
 	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
 }
 
@@ -149,6 +151,8 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
 	plugin->in_flight += !note && !call->no_slot;
+	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
+		mor_shape_sent(plugin);
 	return 0;
 }
 
@@ -247,7 +251,7 @@ static int check_running(mortise_plugin *plugin, mortise_error *err)
 			*err = plugin->failure;
 		return plugin->failure.code;
 	}
-	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF)
+	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF && !plugin->resumes)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
 	return 0;
 }

@@ -60,6 +60,7 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair(w, "manifest", m->file);
 	pair_value(w, "identity", plugin->session.hello);
 	interfaces(plugin, w);
+	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
 	pair_value(w, "capabilities", fact(plugin, "capabilities"));
 }
 

@@ -11,7 +11,8 @@
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
- *	template.c   params from a row's template                     events.c, env.c
+ *	template.c   params from a row's template                     shape.c      one process per call: how such a process ends
+ *	events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
  * mor_host_... wrappers in host.c, which count how deep we are in them.
@@ -260,6 +261,10 @@ struct mortise_plugin {
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
 	int64_t next_id, last_sign_ms;
+	/* one process per call: shape.c */
+	bool spent;                  /* this process has got its call; the next call gets the next process */
+	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
+	struct mor_buf held;         /* ONE_CALL: the answer, until the exit tells whether it counts       */
 	bool pumping;
 	const struct mor_method *last_row; /* what last_action means; NULL: not known */
 	char last_action[40];
@@ -329,13 +334,29 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
 void mor_supervise_ready(mortise_plugin *plugin);
 /* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
-void mor_supervise_bye_answered(mortise_plugin *plugin);
+void mor_supervise_bye_answered(mortise_call *bye);
+/* The process is gone: its link and all that hung on it. */
+void mor_supervise_drop_link(mortise_plugin *plugin);
 /* The plugin does not react: fail what runs, SIGTERM on, restart. */
 void mor_supervise_wedged(mortise_plugin *plugin, const char *why);
 /* Protocol cannot go on: everything fails with `error`, the ladder begins at `rung`. */
 void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung);
 /* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
+
+/* shape.c: MOR_SHAPE_ONE_CALL and MOR_SHAPE_ONE_RUN */
+static inline bool mor_shape_is_session(const mortise_plugin *plugin)
+{
+	return plugin->dialect->shape == MOR_SHAPE_SESSION;
+}
+/* A user's call was given to the link. */
+void mor_shape_sent(mortise_plugin *plugin);
+/* An answer has come. True: it is kept until the exit. */
+bool mor_shape_hold(mortise_call *call, const struct mor_message *message);
+/* A user's call is settled: ONE_RUN's process has done what it was for. */
+void mor_shape_settled(mortise_plugin *plugin);
+/* The process has ended; `error` says how. The state moves, the calls are settled, the next process is started. */
+void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *error);
 
 /* template.c */
 /* A row's template with its ${words} replaced by JSON values; what a word stands for is in dialect.h. */

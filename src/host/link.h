@@ -77,12 +77,14 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 
 struct mor_link_options {
 	const struct mor_command *command;
 	enum mor_framing framing;
+	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
 	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */

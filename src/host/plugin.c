@@ -84,6 +84,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
 	mor_table_fini(&plugin->table);
+	mor_buf_fini(&plugin->held);
 	mor_policy_fini(&plugin->policy);
 	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);

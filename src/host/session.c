@@ -18,9 +18,9 @@ bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
 	return row->keep && mor_json_bool(mor_json_at(value, row->keep), false);
 }
 
-static void tell(mortise_plugin *plugin, uint64_t left_ms, const char *text)
+static void tell(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)
 {
-	mortise_event event = { .type = MORTISE_EVENT_SESSION, .text = text, .count = left_ms };
+	mortise_event event = { .type = MORTISE_EVENT_SESSION, .method = what, .text = text, .count = left_ms };
 
 	mor_event_full(plugin, &event);
 }
@@ -44,8 +44,8 @@ static void announce(mortise_plugin *plugin)
 	plugin->keep.announced = true;
 	wait_ms(plugin, left);
 	snprintf(text, sizeof(text), "the session ends in %s (limits.session gives it longer; 0: no limit)",
-		 mor_format_ms((uint32_t)left, time));
-	tell(plugin, (uint64_t)left, text);
+		 mor_format_ms((uint64_t)(left + 999) / 1000 * 1000, time));
+	tell(plugin, "ends_soon", (uint64_t)left, text);
 }
 
 static void time_is_up(mortise_plugin *plugin)
@@ -80,7 +80,7 @@ static void begin(mortise_plugin *plugin)
 	keep->since_ms = mor_loop_now_ms(plugin->host->loop);
 	if (keep->total_ms)
 		wait_ms(plugin, (int64_t)keep->total_ms - ANNOUNCED_MS);
-	tell(plugin, keep->total_ms ? keep->total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
+	tell(plugin, "begins", keep->total_ms ? keep->total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
 }
 
 void mor_keep_close(mortise_plugin *plugin, const char *why)
@@ -89,7 +89,7 @@ void mor_keep_close(mortise_plugin *plugin, const char *why)
 		return;
 	plugin->keep.open = false;
 	mor_timer_stop(&plugin->keep.timer);
-	tell(plugin, 0, why);
+	tell(plugin, "over", 0, why);
 }
 
 void mor_keep_settled(mortise_plugin *plugin, bool keep)

@@ -163,6 +163,9 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	plugin->link_options.frame_limit = dialect->frame_limit;
 	plugin->link_options.send_limit = dialect->send_limit;
 	plugin->link_options.queue_limit = dialect->queue_limit;
+	plugin->link_options.reads = dialect->reads;
+	if (dialect->reads && dialect->shape == MOR_SHAPE_ONE_CALL)
+		plugin->link_options.deframe_flags |= MOR_DEFRAME_EOF_ENDS;
 	plugin->link_options.envelope_flags = envelope_flags(plugin);
 	if (dialect->wire & MOR_WIRE_NOISE_IS_BREACH)
 		plugin->link_options.deframe_flags |= MOR_DEFRAME_STRICT;

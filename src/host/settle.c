@@ -108,6 +108,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	mortise_host *host = plugin->host;
 	enum mor_call_purpose purpose = call->purpose;
 	mortise_reply_fn *fn = call->on_reply;
+	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
 
 	MOR_HOLD(plugin);
 	assert(call->state != MOR_CALL_LATE && call->state != MOR_CALL_IDLE);
@@ -119,11 +120,12 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	switch (purpose) {
 	case MOR_FOR_USER:
 		count(plugin, verdict);
-		if (call->method->keep && call->sent_ms)
+		if (call->method->keep && sent)
 			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
+		mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:
 		mor_greet_answered(call, verdict);
@@ -134,7 +136,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	case MOR_FOR_BYE:
 		if (verdict->said)
 			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
-		mor_supervise_bye_answered(plugin);
+		mor_supervise_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
 		break;
@@ -283,8 +285,9 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s", plugin->session.name, call->name, total_ms(call),
 			 total_ms(call) == plugin->keep.total_ms ? " (limits.session gives it longer; 0: no limit)" : "", more);
 	else
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: no reply to \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
-			 plugin->session.name, call->name, ms, call->name, more);
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
+			 plugin->session.name, plugin->held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
+			 call->name, more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 

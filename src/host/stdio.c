@@ -121,7 +121,7 @@ static void on_writable(struct mor_watch *watch, unsigned events);
 
 static void broken_input(struct stdio_link *s)
 {
-	s->in_closed = true;
+	s->in_closed = s->link.input_broken = true;
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
 	mor_buf_reset(&s->queue, 0);

@@ -31,6 +31,8 @@ static enum mortise_state after_death(mortise_plugin *plugin, mortise_error *fai
 	unsigned recent = 0;
 	char period[32];
 
+	if (!mor_shape_is_session(plugin))
+		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
 	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
 	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
 		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
@@ -91,7 +93,7 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
-	plugin->end_seen = plugin->was_ready = plugin->lax_told = false;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->spent = plugin->resumes = false;
 	plugin->broken = NULL;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
@@ -99,6 +101,7 @@ static void forget_last_process(mortise_plugin *plugin)
 	plugin->session.hello = plugin->session.init = NULL;
 	plugin->hello = mor_doc_free(plugin->hello);
 	plugin->init = mor_doc_free(plugin->init);
+	mor_buf_fini(&plugin->held);
 }
 
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
@@ -118,7 +121,9 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	if (!plugin->link) /* released by whoever was told */
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	r = plugin->link->ops->start(plugin->link, &error);
+	r = mor_manifest_prepare(plugin->manifest, &error);
+	if (r == 0)
+		r = plugin->link->ops->start(plugin->link, &error);
 	if (r == 0) {
 		plugin->link->ops->pause(plugin->link, plugin->paused);
 		return 0;
@@ -198,6 +203,8 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 
 	if (describe_refusal(plugin, how, error))
 		return;
+	if (plugin->held.len)
+		when = " after it had answered";
 	if (how->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->truncated[0])
@@ -226,7 +233,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *fail
 	return next;
 }
 
-static void drop_link(mortise_plugin *plugin)
+void mor_supervise_drop_link(mortise_plugin *plugin)
 {
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->broken_timer);
@@ -259,13 +266,18 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
+	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
+	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
+		mor_shape_end(plugin, how, &error);
+		return;
+	}
 	failure = error;
 	/* What cannot be started, or broke its sandbox, would do so again. */
 	if (how->violation || (how->start_code && !draining))
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, &failure);
-	drop_link(plugin);
+	mor_supervise_drop_link(plugin);
 	if (!draining)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
@@ -348,12 +360,14 @@ static void climb(mortise_plugin *plugin, enum mor_rung rung)
 	}
 }
 
-void mor_supervise_bye_answered(mortise_plugin *plugin)
+void mor_supervise_bye_answered(mortise_call *bye)
 {
+	mortise_plugin *plugin = bye->plugin;
+
 	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
 		return;
-	/* A note is "answered" when it is written; it has not been waited for. */
-	if (!plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
 	if (!say_bye(plugin))
 		climb(plugin, MOR_RUNG_INPUT);
@@ -383,7 +397,7 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
 		climb(plugin, rung);
-	if (after != MORTISE_BACKOFF)
+	if (after != MORTISE_BACKOFF && !plugin->resumes)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
 
@@ -399,6 +413,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
+	plugin->resumes = false;
 	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
 	return 0;
 }
@@ -413,6 +428,10 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	mortise_error failure = *error;
 	struct mor_list taken;
 
+	if (!mor_shape_is_session(plugin) && plugin->spent) {
+		queued_too = false; /* what waits was never meant for this process */
+		plugin->resumes |= plugin->state != MORTISE_DRAINING;
+	}
 	if (!plugin->link || plugin->state == MORTISE_DRAINING) {
 		mor_supervise_stop(plugin, rung, plugin->after_drain, error->text);
 		return;
@@ -479,6 +498,11 @@ static void on_broken(void *arg, const char *what)
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->rung == MOR_RUNG_BYE)
 			climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+		return;
+	}
+	if (!mor_shape_is_session(plugin) && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
+		/* No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
+		mor_call_written(plugin, plugin->link->queued);
 		return;
 	}
 	if (!plugin->broken)

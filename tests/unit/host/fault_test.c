@@ -62,7 +62,7 @@ static int play(struct session *s, const char *dialect)
 
 	if (r < 0)
 		return r;
-	s->host->dialect = &demo_dialect;
+	s->host->dialect = demo_find(dialect);
 	r = mortise_plugin_new(s->host, &opt, &s->plugin, NULL);
 	if (r < 0)
 		return r;
@@ -167,6 +167,8 @@ static void demo(void **state)
 {
 	(void)state;
 	fail_each("demo");
+	fail_each("demo-call");
+	fail_each("demo-run");
 }
 
 int main(void)

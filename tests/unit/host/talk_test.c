@@ -26,6 +26,7 @@ struct call_record {
 	mortise_call *handle;
 	bool settled, claimed;
 	int status;
+	int64_t rpc_code;
 	char *result, *data, *error;
 	char *pieces[MANY];
 	int piece_count, pieces_claimed;
@@ -95,6 +96,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	call->result = copy(reply->result);
 	call->data = copy(reply->error_data);
 	call->error = reply->error ? mor_strdup(reply->error->text) : NULL;
+	call->rpc_code = reply->error ? reply->error->rpc_code : 0;
 }
 
 static void on_event(const mortise_event *event, void *arg)
@@ -269,6 +271,8 @@ static void act_call(struct play *play, struct mor_slice rest, unsigned line)
 			value = (struct mor_slice){ word.ptr + 8, word.len - 8 }, mor_parse_duration_ms(value, &opt.timeout_ms);
 		else if (word.len > 9 && !memcmp(word.ptr, "queue_ms=", 9))
 			value = (struct mor_slice){ word.ptr + 9, word.len - 9 }, mor_parse_duration_ms(value, &opt.queue_ms);
+		else if (word.len > 6 && !memcmp(word.ptr, "extra=", 6))
+			opt.extra = (mortise_json){ word.ptr + 6, word.len - 6 };
 		else
 			die(play, line, "unknown word %.*s", (int)word.len, word.ptr);
 	}
@@ -320,6 +324,7 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	struct call_record *call = oldest_settled(play, line);
 	struct mor_slice status = next_word(&rest), key, value;
 	mortise_error error;
+	int64_t code = 0;
 
 	call->claimed = true;
 	if (call->status >= 0)
@@ -329,6 +334,8 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	while (next_pair(&rest, &key, &value)) {
 		if (mor_slice_is(key, "text") && !contains(call->error, value))
 			die(play, line, "the text is: %s", call->error);
+		if (mor_slice_is(key, "code") && (!mor_parse_i64(value, &code) || code != call->rpc_code))
+			die(play, line, "the code is %lld", (long long)call->rpc_code);
 		if (mor_slice_is(key, "data") && (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
 			die(play, line, "the data is: %s", call->data ? call->data : "absent");
 	}
@@ -439,7 +446,7 @@ static const struct {
 	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
 	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
 	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
-	{ "set", act_before },      { "config", act_before }, { "strict", act_before },
+	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
 };
 
 static void do_act(struct play *play, const struct mor_talk_step *step)
@@ -496,6 +503,21 @@ static void do_step(struct play *play, const struct mor_talk_step *step)
 
 /* ---- one file ---- */
 
+/* `* manifest JSON`: as if it had been beside the program. */
+static void give_manifest(struct play *play)
+{
+	for (size_t i = 0; i < play->talk.count; i++) {
+		struct mor_slice rest = play->talk.steps[i].text;
+
+		if (play->talk.steps[i].kind != MOR_TALK_ACT || !mor_slice_is(next_word(&rest), "manifest"))
+			continue;
+		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
+			die(play, play->talk.steps[i].line, "the manifest is not JSON");
+		play->plugin->session.manifest = mor_doc_root(play->plugin->manifest->doc);
+		return;
+	}
+}
+
 static void open_plugin(struct play *play)
 {
 	static const char *const argv[] = { "script", NULL };
@@ -528,6 +550,7 @@ static void open_plugin(struct play *play)
 		die(play, 1, "%s", error.text);
 	for (int i = 0; i < count; i++)
 		mor_free(owned[i]);
+	give_manifest(play);
 }
 
 static void forget(struct play *play)
@@ -570,7 +593,7 @@ static void play_file(void **state)
 	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
 		die(play, 0, "%s", error.text);
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
-	play->host->dialect = &demo_dialect;
+	play->host->dialect = demo_find(play->talk.dialect);
 	open_plugin(play);
 	for (size_t i = 0; i < play->talk.count; i++)
 		do_step(play, &play->talk.steps[i]);
