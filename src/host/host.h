@@ -113,6 +113,7 @@ struct mor_verdict {
 	bool keep;                    /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
+	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
 };
 
 struct mor_call_table { /* id -> call, chained, power of two */

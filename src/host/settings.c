@@ -41,6 +41,7 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "send", &link->send_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "queue", &link->queue_limit, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "quirks", "pipeline", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "in_flight", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||

@@ -136,6 +136,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_health_answered(call, verdict);
 		break;
 	case MOR_FOR_BYE:
+		if (verdict->said)
+			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
 		mor_supervise_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
