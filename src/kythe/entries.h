@@ -94,7 +94,7 @@ int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_
 struct mor_doc;
 int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc, struct mor_entry *ret,
 			mortise_error *err);
-/* Source set, fact name not empty, edge kind and target both there or both not, an edge without value. */
+/* Source set, fact name not empty, edge kind and target both there or both not (Kythe's ValidEntry). */
 int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
 
 /* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes first, for

@@ -40,8 +40,9 @@ struct mor_kzip_options {
 };
 
 /* Opens and judges the directory of the archive: not a zip, empty, no root directory, an entry outside it, a foreign entry
- * in units/, pbunits/ or files/, an entry twice, units/ and pbunits/ that differ, a limit. MORTISE_EINPUT for all of
- * these, MORTISE_ENOTFOUND when the file is not there. The archive stays open until freed; one thread. */
+ * in units/, pbunits/ or files/, an entry twice, units/ and pbunits/ that differ, too many entries. MORTISE_EINPUT for all
+ * of these, MORTISE_ENOTFOUND when the file is not there. Sizes are judged when an entry is read, so that one that is too
+ * large spoils nothing but itself. The archive stays open until freed; one thread. */
 int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct mor_kzip **ret, mortise_error *err);
 /* The same from memory, which stays the caller's and must outlive it. `name` is for texts. */
 int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct mor_kzip_options *opt,
@@ -86,9 +87,9 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
 			      mortise_error *err);
 int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65], mortise_error *err);
-/* ret_added: false when a unit with this digest was there already (NULL is fine). Inputs are sorted as the digest sorts
- * them. A detail with only JSON makes this MORTISE_EUNSUPPORTED unless the encoding is MOR_KZIP_JSON and `name` gives
- * the digest; `name` NULL: the unit's own digest. */
+/* The parts are written in the order of the digest. ret_added: false when a unit with this digest was there already (NULL is
+ * fine). A unit with details that have only JSON has no digest: it is called `name` then, and can only be written with
+ * MOR_KZIP_JSON; else, or with `name` NULL, MORTISE_EUNSUPPORTED. */
 int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_unit *unit, const char *name,
 			     bool *ret_added, mortise_error *err);
 /* All units, and all files that a unit requires. Missing files are an error (MORTISE_EINPUT) that names the first. */
