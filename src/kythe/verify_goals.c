@@ -93,10 +93,22 @@ static int use_variable(struct reader *r, struct expr *ret)
 	return 0;
 }
 
+/* As it is written, on one line. */
+static int keep_text(struct expr *expr, const char *from, const char *to)
+{
+	const char *newline = memchr(from, '\n', (size_t)(to - from));
+
+	to = newline ? newline : to;
+	while (to > from && strchr(" \t", to[-1]))
+		to--;
+	expr->text = mor_strndup(from, (size_t)(to - from));
+	return expr->text ? 0 : MORTISE_ENOMEM;
+}
+
 static int read_expr(struct reader *r, struct expr *ret);
 
 /* ( exp , exp , exp , exp , exp ) */
-static int read_vname(struct reader *r, struct expr *ret)
+static int read_vname(struct reader *r, const char *from, struct expr *ret)
 {
 	ret->kind = EXPR_VNAME;
 	ret->parts = mor_zalloc(MOR_VNAME_PARTS * sizeof(struct expr));
@@ -115,6 +127,8 @@ static int read_vname(struct reader *r, struct expr *ret)
 			return mor_goal_complain(r, r->token.line, r->token.column,
 					"vname takes five parts: signature, corpus, root, path, language");
 	}
+	if (keep_text(ret, from, r->at) < 0)
+		return MORTISE_ENOMEM;
 	return mor_goal_token(r);
 }
 
@@ -133,26 +147,17 @@ static int read_word(struct reader *r, struct expr *ret, bool *was_vname)
 		int status = mor_goal_token(r);
 
 		*was_vname = true;
-		return status < 0 ? status : read_vname(r, ret);
+		return status < 0 ? status : read_vname(r, word.ptr, ret);
 	}
 	ret->kind = EXPR_ATOM;
 	ret->atom = mor_graph_text(r->v->graph, word);
 	return ret->atom ? 0 : MORTISE_ENOMEM;
 }
 
-static int keep_text(struct expr *expr, const char *from, const char *to)
-{
-	while (to > from && strchr(" \t", to[-1]))
-		to--;
-	expr->text = mor_strndup(from, (size_t)(to - from));
-	return expr->text ? 0 : MORTISE_ENOMEM;
-}
-
 /* Leaves the token behind the expression in r->token. */
 static int read_expr(struct reader *r, struct expr *ret)
 {
 	const char *from = r->line_start + r->token.column - 1;
-	uint32_t line = r->token.line;
 	bool was_vname = false;
 	int status = 0;
 
@@ -168,10 +173,10 @@ static int read_expr(struct reader *r, struct expr *ret)
 	case TOKEN_END: return mor_goal_complain(r, r->line, 1, "the goal is not finished");
 	case TOKEN_SIGN: return mor_goal_complain(r, r->token.line, r->token.column, "an expression is expected here");
 	}
-	if (status == 0)
-		status = keep_text(ret, from, r->line == line ? r->at : from);
-	if (status == 0 && !was_vname)
-		status = mor_goal_token(r);
+	if (status == 0 && !was_vname) {
+		status = keep_text(ret, from, r->at);
+		status = status < 0 ? status : mor_goal_token(r);
+	}
 	if (status == 0 && is_sign(r, '?')) {
 		ret->shown = true;
 		status = mor_goal_token(r);

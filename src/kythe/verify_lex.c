@@ -232,7 +232,7 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret)
 	}
 	more = t->has_match ? NULL : find_text(found + 1, end, t->text);
 	if (more) {
-		snprintf(text, sizeof(text), "\"%s\" is more than once on its line: say which, as in @#0%s", excerpt, excerpt);
+		snprintf(text, sizeof(text), "\"%s\" is more than once on its line: say which, as in @#0\"%s\"", excerpt, excerpt);
 		return mor_goal_complain(r, t->line, t->column, text);
 	}
 	*ret = found;

@@ -195,7 +195,7 @@ static void test_what_cannot_be_read(void **state)
 		const char *goals, *why;
 	} cases[] = {
 		{ "//- @nothere ref _\n", "a.c:1:5: \"nothere\" is not on the line" },
-		{ "//- @x ref _\n", "more than once on its line: say which, as in @#0x" },
+		{ "//- @x ref _\n", "more than once on its line: say which, as in @#0\"x\"" },
 		{ "//- @#5x ref _\n", "is not on the line" },
 		{ "//- @:99x ref _\n", "there is no line" },
 		{ "//- @ ref _\n", "must be followed by a word" },
