@@ -10,9 +10,11 @@
 static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_plain,
 	&mor_dialect_yams,
+	&mor_dialect_ayiou,
 	&mor_dialect_gassist,
 	&mor_dialect_sunscreen,
 	&mor_dialect_sunscreen_json,
+	&mor_dialect_kythe,
 	NULL,
 };
 
@@ -104,6 +106,15 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 		if (m->role == role)
 			return m;
 	return NULL;
+}
+
+bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row)
+{
+	const struct mor_method *m = dialect->methods;
+
+	while (m->from != row->from || strcmp(m->name, row->name) != 0)
+		m++;
+	return m == row;
 }
 
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code)

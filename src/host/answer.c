@@ -53,8 +53,10 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 		mor_buf_slice(&text, mor_json_string(why));
 	else if (mor_json_type(why) > MOR_JSON_NULL)
 		mor_json_write(why, false, &text);
-	return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, text.len ? (int)text.len : 35,
-			text.len ? text.data : "the answer says that it did not succeed");
+	if (text.len)
+		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, (int)text.len, text.data);
+	return mor_fail(error, MORTISE_EREMOTE, "%s: the answer to \"%s\" says that it did not succeed", call->plugin->session.name,
+			call->name);
 }
 
 /* 0, or the failure in error. Only rows that say something of their result cost a parse. */
@@ -115,7 +117,8 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 		verdict.error = &error;
 		verdict.result = (struct mor_slice){ 0 };
 		/* A failure that stands in the result: the result itself is what there is to look at. */
-		if (verdict.status == MORTISE_EREMOTE)
+		verdict.said = verdict.status == MORTISE_EREMOTE;
+		if (verdict.said)
 			verdict.error_data = result;
 	}
 	mor_call_settle(call, &verdict, false);

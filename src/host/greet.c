@@ -38,7 +38,9 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 
 	plugin->greeting = row;
 	if (!row) {
-		if (!(plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+		if (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS)
+			mor_client_await_hello(plugin);
+		else
 			mor_supervise_ready(plugin);
 		return;
 	}
@@ -81,8 +83,11 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 	return r < 0 ? mor_fail_prefix(err, plugin->session.name) : 0;
 }
 
+/* A plugin that says no has been understood: only what it does not know how to answer is tolerated. */
 static bool tolerable(const struct mor_method *row, const struct mor_verdict *verdict)
 {
+	if (verdict->said)
+		return false;
 	if (row->flags & MOR_M_TOLERANT)
 		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
 	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;

@@ -60,10 +60,12 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 
 static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
-	if (verdict->status == 0)
+	if (verdict->status == 0) {
 		plugin->counters.answered++;
-	else
+		plugin->clean_exits = 0;
+	} else {
 		plugin->counters.failed++;
+	}
 	if (verdict->error)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 }
@@ -134,6 +136,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_health_answered(call, verdict);
 		break;
 	case MOR_FOR_BYE:
+		if (verdict->said)
+			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
 		mor_supervise_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
