@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import select
+import signal
 import unittest
 
 from support import Case, LIMIT, MORTISE, PLUGINS, without_color
@@ -111,6 +112,7 @@ class OnATerminal(Case):
         except OSError as error:  # a bare chroot
             self.skipTest(f"no pseudo-terminal can be had here: {error}")
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
             os.execve(str(MORTISE), ["mortise", "chat", "-d", "gassist", str(PLUGIN)], {**self.env, "LC_ALL": "C.UTF-8"})
         self.addCleanup(os.close, self.fd)
         self.addCleanup(self.reap)
@@ -140,7 +142,12 @@ class OnATerminal(Case):
 
     def leave(self):
         self.type("\x04")
+        return self.drain()
+
+    def drain(self):
         while True:
+            if not select.select([self.fd], [], [], LIMIT)[0]:
+                self.fail("does not leave")
             try:
                 if not os.read(self.fd, 65536):
                     break
@@ -176,6 +183,16 @@ class OnATerminal(Case):
         second = self.wait_for("gassist> ").split()[-1]
         self.assertNotEqual(first, second)
         self.assertEqual(self.leave(), 0)
+
+    def test_control_d_ahead(self):
+        """Typed while a request runs: the chat is left when the request is done."""
+        go = self.dir / "go"
+        self.type(f"/hold file={go}\r")
+        self.wait_for("first ")
+        self.type("\x04")
+        go.touch()
+        self.wait_for("last")
+        self.assertEqual(self.drain(), 0)
 
     def test_control_c_at_the_prompt(self):
         self.type("half a li")
