@@ -73,6 +73,8 @@ static void facts(const struct mor_method *m, struct mor_buf *out)
 {
 	const char *also = m->flags & MOR_M_WHY_FAILS ? m->why : NULL;
 
+	if (m->when)
+		mor_buf_printf(out, "    With the quirk %s\n", m->when);
 	if (m->needs)
 		mor_buf_printf(out, "    Needs interface %s\n", m->needs);
 	if (m->flags & MOR_M_OPTIONAL)
@@ -92,6 +94,16 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 		if (m->from == method->from && strcmp(m->name, "*") != 0)
 			return "any other method";
 	return "any method";
+}
+
+bool mor_explain_is_default(const struct mor_dialect *dialect, const struct mor_method *method)
+{
+	const char *equals = method->when ? strchr(method->when, '=') : NULL;
+
+	for (const struct mor_quirk *q = dialect->quirks; equals && q && q->name; q++)
+		if (strlen(q->name) == (size_t)(equals - method->when) && strncmp(q->name, method->when, strlen(q->name)) == 0)
+			return q->def && strcmp(q->def, equals + 1) == 0;
+	return true;
 }
 
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
