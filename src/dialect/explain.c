@@ -195,10 +195,10 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 static void one_limit(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
 	struct mor_buf text = MOR_BUF_INIT;
-	char limit[32];
+	char limit[32], label[80];
 
 	limit_remarks(d, m, &text);
-	mor_buf_printf(out, "  %-24s", mor_explain_name(d, m));
+	mor_buf_printf(out, "  %-23s ", mor_explain_label(d, m, label));
 	if (text.len > 1) {
 		mor_buf_printf(out, "%-9s ", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
 		mor_explain_wrap(out, 36, 36, text.data);
@@ -277,12 +277,16 @@ static void health(const struct mor_dialect *d, struct mor_buf *out)
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
 {
+	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
 	char a[32], b[32], text[200];
 
 	mor_explain_heading(out, "Stop and restart");
-	if (mor_dialect_role(d, MOR_ROLE_BYE, NULL)) {
-		snprintf(text, sizeof(text), "%s, its answer (%s); then stdin is closed",
-			 mor_dialect_role(d, MOR_ROLE_BYE, NULL)->name, mor_format_ms(d->stop.bye_ms, a));
+	if (bye && bye->settle == MOR_BY_WRITE) {
+		snprintf(text, sizeof(text), "%s; then stdin is closed", bye->name);
+		line(out, "First", text);
+	} else if (bye) {
+		snprintf(text, sizeof(text), "%s, its answer (%s); then stdin is closed", bye->name,
+			 mor_format_ms(d->stop.bye_ms, a));
 		line(out, "First", text);
 	} else {
 		line(out, "First", "stdin is closed");

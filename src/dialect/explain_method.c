@@ -17,7 +17,7 @@ static const char *necessity(const struct mor_field *f, char out[64])
 	if (f->when && (f->flags & MOR_F_REQUIRED))
 		snprintf(out, 64, ", if %s", f->when);
 	else if (f->flags & MOR_F_REQUIRED)
-		return ", required";
+		return f->flags & MOR_F_STRICT_ONLY ? ", with --strict" : ", required";
 	else if (f->flags & MOR_F_ANY_OF)
 		return ", one at least";
 	else
@@ -172,11 +172,20 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 	return "any method";
 }
 
+const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80])
+{
+	bool tells = method->action && !strchr(method->action, '*') && strcmp(method->action, method->name) != 0;
+
+	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), tells ? " (" : "", tells ? method->action : "",
+		 tells ? ")" : "");
+	return out;
+}
+
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
-	char limit[32];
+	char limit[32], label[80];
 
-	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_name(d, m), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
+	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_label(d, m, label), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
 		       m->timeout_ms ? "    " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);

@@ -94,9 +94,9 @@ static void draw_end(const struct mor_dialect *d, const struct mor_method *m, bo
 
 static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, const char *remark, struct mor_buf *out)
 {
-	char limit[32], text[LANE];
+	char limit[32], label[80], text[LANE];
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", mor_explain_name(d, m), remark ? "  " : "", remark ? remark : "",
+	snprintf(text, sizeof(text), "%.40s%s%s%s%s", mor_explain_label(d, m, label), remark ? "  " : "", remark ? remark : "",
 		 m->timeout_ms ? "  within " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	message(out, text, m->from == MOR_FROM_HOST);
 }
@@ -130,12 +130,19 @@ static bool has(const struct mor_dialect *d, enum mor_side from, enum mor_role r
 
 /* ---- the phases ---- */
 
+static bool sends_config(const struct mor_dialect *d)
+{
+	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_INIT, NULL);
+
+	return m && (!m->template || strstr(m->template, "${config}"));
+}
+
 static void greeting(const struct mor_dialect *d, struct mor_buf *out)
 {
 	lane(out, "starts the process");
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL, false, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, NULL, false, out);
-	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, "configuration", false, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, sends_config(d) ? "configuration" : NULL, false, out);
 	if (d->health.flags & MOR_HEALTH_FIRST)
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, "before the first call", false, out);
 }
