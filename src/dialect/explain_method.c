@@ -96,6 +96,20 @@ static void enders(const struct mor_dialect *d, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
+/* With blanks between the members, where the line may break. */
+static void template(const struct mor_method *m, struct mor_buf *out)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+
+	for (const char *c = m->template; *c; c++)
+		mor_buf_printf(&text, "%c%s", *c, *c == ',' ? " " : "");
+	mor_buf_byte(&text, '\0');
+	if (text.status && !out->status)
+		out->status = text.status;
+	fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s", text.data ? text.data : "");
+	mor_buf_fini(&text);
+}
+
 /* How it is called, and what ends it. */
 static void course(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
@@ -119,7 +133,7 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 	if (m->keep)
 		fact(out, "%s true opens or keeps a session, in which input is taken", m->keep);
 	if (m->template)
-		fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s", m->template);
+		template(m, out);
 	if (ends.status && !out->status)
 		out->status = ends.status;
 	mor_buf_fini(&ends);
