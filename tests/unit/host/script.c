@@ -117,6 +117,8 @@ static void script_pause(struct mor_link *link, bool on)
 
 static void script_order(struct mor_link *link, enum mor_order order)
 {
+	if (!self(link)->terminated && !self(link)->killed)
+		self(link)->signalled_ms = mor_loop_now_ms(link->loop);
 	if (order == MOR_ORDER_TERM)
 		self(link)->terminated = true;
 	else
