@@ -64,7 +64,8 @@ extern "C" {
 	X(ECALLBACK,     -17, "usage",             "not allowed inside a callback",            -32603,  2) \
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
-	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125)
+	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there yet", -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,
@@ -125,6 +126,8 @@ enum mortise_event_type {
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
+				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);
@@ -284,6 +287,8 @@ typedef struct mortise_call_options {
 	uint64_t flags;      /* enum mortise_call_flags */
 	mortise_reply_fn *on_reply;
 	void *arg;
+	mortise_json extra;  /* object: members that the protocol has beside the arguments (G-Assist: context,
+				system_info), where the dialect sends them; not with MORTISE_RAW        */
 } mortise_call_options;
 
 /* `action` is what describe lists (function, command, extractor method), shaped by the dialect; with

@@ -123,8 +123,8 @@ struct mor_method {
 	enum mor_late late;
 	const struct mor_field *params, *result;
 	/* Params the host sends, as JSON text; in a SERVE or PING row of the plugin: the result we answer by
-	 * ourselves. Whole JSON values: ${params} and ${action} of the embedder's call, ${config}, ${name} and
-	 * ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
+	 * ourselves. Whole JSON values: ${params}, ${action} and ${extra} of the embedder's call, ${config}, ${name}
+	 * and ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
 	 * a CANCEL speaks of). A member "..." spreads an object, later members win: {"x":1,"...":${params}}.
 	 * NULL: params as the embedder gave them.                                                        */
 	const char *template;
@@ -164,11 +164,12 @@ enum mor_health_flags {
 	MOR_HEALTH_FIRST = 1, /* ask before the first CALL                                              */
 	MOR_HEALTH_LATE = 2,  /* ask after a call's time-out, once its slot is free                      */
 	MOR_HEALTH_IDLE = 4,  /* ask every every_ms while nothing runs                                   */
-	MOR_HEALTH_BUSY = 8,  /* and while something does                                                */
+	MOR_HEALTH_BUSY = 8,  /* and while something does: then a ping takes no in-flight slot           */
 	MOR_HEALTH_KILL = 16, /* `misses` in a row kill; without: they mark it unhealthy                 */
-	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only after one ping was answered while busy. With
-				 HEALTH_BUSY a ping takes no in-flight slot, one is outstanding at a time, and
-				 any message of the plugin clears the misses                             */
+	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only once the plugin has answered a ping during a
+				 call; until then one ping at most waits beside a call. Any message of the plugin
+				 clears the misses. The quirk `watchdog` (learn, strict, off) takes this flag, or
+				 all of them, away                                                        */
 };
 
 struct mor_health {
@@ -223,7 +224,11 @@ enum mor_wire_flags {
 					    where the plugin is a client                                */
 };
 
-enum mor_env_policy { MOR_ENV_INHERIT, MOR_ENV_CLEAN };
+enum mor_env_policy {
+	MOR_ENV_INHERIT,
+	MOR_ENV_CLEAN,
+	MOR_ENV_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+};
 enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
 struct mor_session; /* below */
@@ -263,7 +268,8 @@ struct mor_dialect {
 	const char *interfaces;    /* JSON pointer in HELLO's result: list of strings or {id} */
 	const struct mor_inferred *inferred; /* where that list is missing; NULL: nothing is inferred */
 	uint32_t session_ms;       /* total of a session that `keep` opened, counted from then; 0: no limit.
-				      Announced 30 s before its end, which kills */
+				      Announced 30 s before its end, which kills. No call of a row with `keep`
+				      outlasts it either, session or not */
 	struct mor_stop stop;
 	struct mor_health health;
 	struct mor_restart restart;
@@ -301,6 +307,8 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 					  const struct mor_method *after);
 /* Row for what an embedder calls `action`; else the row whose action is "*"; else the "*" row; else NULL. */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
+/* False where an earlier row of the same side has the same wire name. */
+bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row);
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code); /* NULL: unknown */
 /* What we call a status of our own on this wire: the table's code, else `fallback`. */
 int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback);

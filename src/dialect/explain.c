@@ -93,6 +93,11 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 		[MOR_SHAPE_ONE_CALL] = "one per call: its stdin is closed after the request, its exit awaited",
 		[MOR_SHAPE_ONE_RUN] = "one per call: greeting, one call, stop",
 	};
+	static const char *const environments[] = {
+		[MOR_ENV_INHERIT] = "the host's",
+		[MOR_ENV_CLEAN] = "a minimal one",
+		[MOR_ENV_BARE] = "PATH and NO_COLOR, and what the command adds",
+	};
 	char flight[48] = "any number of calls", a[32], b[32], text[120];
 
 	if (d->max_in_flight)
@@ -100,13 +105,17 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Specification", d->spec_url);
 	line(out, "Manifest", d->manifest ? d->manifest : "none: mortise.toml, or the command line");
 	line(out, "Framing", framing_text(d->framing));
+	for (int i = 0; i < MOR_FRAMINGS; i++)
+		if (d->reads & 1u << i)
+			line(out, "Also read", framing_text((enum mor_framing)i));
 	line(out, "Process", shapes[d->shape]);
 	line(out, "In flight", flight);
 	snprintf(text, sizeof(text), "%s from the plugin, %s to it; %s may wait to be written",
 		 bytes(d->frame_limit, a), d->send_limit ? bytes(d->send_limit, b) : "the same",
 		 bytes(d->queue_limit, flight));
 	line(out, "Message limit", text);
-	line(out, "Environment", d->env == MOR_ENV_INHERIT ? "the host's" : "a minimal one");
+	line(out, "Environment", environments[d->env]);
+	line(out, "Sandbox", d->confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
 }
 
 /* ---- the session, drawn ---- */
@@ -273,6 +282,10 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 	if (d->restart.clean) {
 		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->restart.clean);
 		line(out, "After exit 0", text);
+	}
+	if (d->shape != MOR_SHAPE_SESSION) {
+		line(out, "After a crash", "nothing: every call has a process of its own");
+		return;
 	}
 	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->restart.first_ms, a),
 		 mor_format_ms(d->restart.cap_ms, b));

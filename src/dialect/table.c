@@ -84,6 +84,7 @@ static const struct mor_bit_name health_names[] = {
 	{ MOR_HEALTH_IDLE, "idle" },
 	{ MOR_HEALTH_BUSY, "busy" },
 	{ MOR_HEALTH_KILL, "kill" },
+	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
 const struct mor_bit_name mor_type_names[] = {
@@ -196,6 +197,8 @@ static void method(struct mor_writer *w, const struct mor_method *m)
 	text(w, "why", m->why);
 	text(w, "code", m->code);
 	text(w, "level", m->level);
+	text(w, "keep", m->keep);
+	text(w, "when", m->when);
 	text(w, "needs", m->needs);
 	text(w, "spec", m->spec);
 	text(w, "doc", m->doc);
@@ -271,15 +274,22 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "doc", d->doc);
 	text(w, "manifest", d->manifest);
 	mor_w_pair(w, "shape", shapes[d->shape]);
-	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : "clean");
+	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : d->env == MOR_ENV_BARE ? "bare" : "clean");
 	mor_w_pair(w, "confine", d->confine == MOR_GUARDED ? "guarded" : "confined");
 	mor_w_pair(w, "framing", mor_framing_name(d->framing));
+	mor_w_key(w, "reads");
+	mor_w_array(w);
+	for (int i = 0; i < MOR_FRAMINGS; i++)
+		if (d->reads & 1u << i)
+			mor_w_string(w, mor_framing_name((enum mor_framing)i));
+	mor_w_end(w);
 	bits(w, "wire", wire_names, d->wire);
 	mor_w_pair_int(w, "max_in_flight", d->max_in_flight);
 	mor_w_pair_int(w, "max_waiting", d->max_waiting ? d->max_waiting : 65536);
 	mor_w_pair_int(w, "frame_limit", (int64_t)d->frame_limit);
 	mor_w_pair_int(w, "send_limit", (int64_t)(d->send_limit ? d->send_limit : d->frame_limit));
 	mor_w_pair_int(w, "queue_limit", (int64_t)d->queue_limit);
+	mor_w_pair_int(w, "session_ms", d->session_ms);
 	text(w, "recoverable", d->recoverable);
 	text(w, "interfaces", d->interfaces);
 }

@@ -11,6 +11,7 @@ void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct 
 {
 	*in = (struct mor_intake){ .link = link, .opt = opt };
 	mor_deframer_init(&in->deframer, opt->framing, opt->frame_limit, opt->deframe_flags);
+	in->deframer.reads = opt->reads;
 }
 
 void mor_intake_fini(struct mor_intake *in)

@@ -80,12 +80,14 @@ struct mor_link {
 	uint64_t written;
 	bool closed;       /* the plugin's stdin                                                            */
 	int64_t closed_ms; /* since then, surely                                                           */
+	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 
 struct mor_link_options {
 	const struct mor_command *command;
 	enum mor_framing framing;
+	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
 	bool every_fault;   /* a frame that is no message is a fault even where no call is named; else noise */

@@ -85,7 +85,9 @@ static void free_memory(mortise_plugin *plugin)
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
 	mor_table_fini(&plugin->table);
+	mor_buf_fini(&plugin->held);
 	mor_policy_fini(&plugin->policy);
+	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);
 	mor_free(plugin);
 }
@@ -180,6 +182,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->hello_timer);
 	mor_timer_stop(&plugin->health.timer);
+	mor_timer_stop(&plugin->keep.timer);
 	if (plugin->link)
 		plugin->link->ops->free(plugin->link);
 	plugin->link = NULL;

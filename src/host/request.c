@@ -301,7 +301,10 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 	}
 	if (!mor_client_admits(plugin, row, message, batch) || !mor_client_has_place(plugin, row, message, batch))
 		return;
-	if (!ask_dialect(plugin, row, message, batch))
+	/* A dialect without a row for everything else has said all that its plugins may ask. */
+	if (!row)
+		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
+	else if (!ask_dialect(plugin, row, message, batch))
 		ask_embedder(plugin, row, message, batch);
 }
 

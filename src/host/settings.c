@@ -16,7 +16,7 @@ static const struct duration_setting durations[] = {
 	{ "stop", "bye", AT(stop.bye_ms) },           { "stop", "term", AT(stop.term_ms) },
 	{ "stop", "kill", AT(stop.kill_ms) },         { "restart", "first", AT(restart.first_ms) },
 	{ "restart", "cap", AT(restart.cap_ms) },     { "restart", "period", AT(restart.period_ms) },
-	{ "health", "every", AT(health.every_ms) },
+	{ "health", "every", AT(health.every_ms) },   { "limits", "session", AT(keep.total_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -41,6 +41,7 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "send", &link->send_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "queue", &link->queue_limit, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "quirks", "pipeline", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "in_flight", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||
@@ -144,6 +145,18 @@ static bool quirk_is_set(mortise_plugin *plugin, const char *name)
 	return value && strcmp(value, "true") == 0;
 }
 
+/* A quirk that the core obeys: how much silence it takes. */
+static void read_watchdog(mortise_plugin *plugin)
+{
+	const char *word = plugin->session.quirk(&plugin->session, "watchdog");
+
+	plugin->health.flags = plugin->dialect->health.flags;
+	if (word && strcmp(word, "strict") == 0)
+		plugin->health.flags &= ~(unsigned)MOR_HEALTH_LEARN;
+	if (word && strcmp(word, "off") == 0)
+		plugin->health.flags = 0;
+}
+
 int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 {
 	const struct mor_dialect *dialect = plugin->dialect;
@@ -153,10 +166,14 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	plugin->stop = dialect->stop;
 	plugin->restart = dialect->restart;
 	plugin->health.every_ms = dialect->health.every_ms;
+	plugin->keep.total_ms = dialect->session_ms;
 	plugin->max_in_flight = dialect->max_in_flight;
 	plugin->link_options.frame_limit = dialect->frame_limit;
 	plugin->link_options.send_limit = dialect->send_limit;
 	plugin->link_options.queue_limit = dialect->queue_limit;
+	plugin->link_options.reads = dialect->reads;
+	if (dialect->reads && dialect->shape == MOR_SHAPE_ONE_CALL)
+		plugin->link_options.deframe_flags |= MOR_DEFRAME_EOF_ENDS;
 	plugin->link_options.envelope_flags = envelope_flags(plugin);
 	if (dialect->wire & MOR_WIRE_NOISE_IS_BREACH)
 		plugin->link_options.deframe_flags |= MOR_DEFRAME_STRICT;
@@ -171,7 +188,8 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 		return r;
 	if (!restart)
 		plugin->flags |= MORTISE_NO_RESTART;
-	return 0;
+	read_watchdog(plugin);
+	return mor_rows_choose(plugin, err);
 }
 
 uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method)

@@ -137,6 +137,7 @@ static void drop_queue(struct stdio_link *s)
 
 static void broken_input(struct stdio_link *s)
 {
+	s->link.input_broken = true;
 	close_in_now(s);
 	drop_queue(s);
 	s->link.events->on_broken(s->link.arg, "closed its stdin");

@@ -31,6 +31,8 @@ static enum mortise_state after_death(mortise_plugin *plugin, mortise_error *fai
 	unsigned recent = 0;
 	char period[32];
 
+	if (!mor_shape_is_session(plugin))
+		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
 	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
 	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
 		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
@@ -93,6 +95,7 @@ static void forget_last_process(mortise_plugin *plugin)
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
 	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
+	plugin->spent = plugin->resumes = false;
 	plugin->work = (struct mor_work){ 0 };
 	plugin->restart_ms = -1;
 	plugin->broken = NULL;
@@ -102,6 +105,7 @@ static void forget_last_process(mortise_plugin *plugin)
 	plugin->session.hello = plugin->session.init = NULL;
 	plugin->hello = mor_doc_free(plugin->hello);
 	plugin->init = mor_doc_free(plugin->init);
+	mor_buf_fini(&plugin->held);
 }
 
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
@@ -121,7 +125,9 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	if (!plugin->link) /* released by whoever was told */
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	r = plugin->link->ops->start(plugin->link, &error);
+	r = mor_manifest_prepare(plugin->manifest, &error);
+	if (r == 0)
+		r = plugin->link->ops->start(plugin->link, &error);
 	if (r == 0) {
 		plugin->link->ops->pause(plugin->link, plugin->paused);
 		return 0;
@@ -214,6 +220,8 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	} else if (plugin->state == MORTISE_GREETING && is_client(plugin)) {
 		when = " before it greeted";
 	}
+	if (plugin->held.len)
+		when = " after it had answered";
 	if (how->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->truncated[0])
@@ -261,7 +269,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 	return next;
 }
 
-static void drop_link(mortise_plugin *plugin)
+void mor_supervise_drop_link(mortise_plugin *plugin)
 {
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->broken_timer);
@@ -296,18 +304,24 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
+	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
+	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
+		mor_shape_end(plugin, how, &error);
+		return;
+	}
 	failure = error;
 	/* What cannot be started, or broke its sandbox, would do so again. */
 	if (how->violation || (how->start_code && !draining))
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, how, &failure);
-	drop_link(plugin);
+	mor_supervise_drop_link(plugin);
 	if (!draining && !left)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
+	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
@@ -405,12 +419,14 @@ static void climb(mortise_plugin *plugin, enum mor_rung rung)
 	}
 }
 
-void mor_supervise_bye_answered(mortise_plugin *plugin)
+void mor_supervise_bye_answered(mortise_call *bye)
 {
+	mortise_plugin *plugin = bye->plugin;
+
 	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
 		return;
-	/* A note is "answered" when it is written; it has not been waited for. */
-	if (!plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
 	if (!say_bye(plugin))
 		climb(plugin, MOR_RUNG_INPUT);
@@ -437,11 +453,12 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	}
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->health.timer);
+	mor_keep_close(plugin, why);
 	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
 		climb(plugin, rung);
-	if (after != MORTISE_BACKOFF)
+	if (after != MORTISE_BACKOFF && !plugin->resumes)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
 
@@ -457,7 +474,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
-	plugin->walked_out = false;
+	plugin->walked_out = plugin->resumes = false;
 	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
 	return 0;
 }
@@ -482,6 +499,10 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	mortise_error failure = *error;
 	struct mor_list taken;
 
+	if (!mor_shape_is_session(plugin) && plugin->spent) {
+		queued_too = false; /* what waits was never meant for this process */
+		plugin->resumes |= plugin->state != MORTISE_DRAINING;
+	}
 	if (!plugin->link || plugin->state == MORTISE_DRAINING) {
 		mor_supervise_stop(plugin, rung, plugin->after_drain, error->text);
 		return;
@@ -555,6 +576,11 @@ static void on_broken(void *arg, const char *what)
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->rung == MOR_RUNG_BYE)
 			climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+		return;
+	}
+	if (!mor_shape_is_session(plugin) && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
+		/* No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
+		mor_call_written(plugin, plugin->link->queued);
 		return;
 	}
 	if (!plugin->broken)

@@ -54,7 +54,7 @@ struct mor_grace {
 	uint32_t term_ms, kill_ms; /* from there to SIGTERM; from SIGTERM to SIGKILL */
 };
 
-enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4 };
+enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4, MOR_JAIL_QUIET_TMP = 16 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
 	uint32_t landlock_abi_cap, processes;

@@ -30,6 +30,7 @@ struct mor_limits { /* 0: the default of the level */
 struct mor_policy {
 	enum mor_level level;
 	bool network, workspace_write, spawn;
+	bool quiet_tmp;           /* an attempt to make a file right in /tmp is refused, but is no violation                   */
 	bool pidns;               /* guarded, t0: a PID namespace all the same                                       */
 	char *workspace;          /* absolute, or NULL                                                               */
 	char *plugin_dir;         /* absolute, or NULL                                                               */
@@ -41,6 +42,7 @@ struct mor_policy {
 	unsigned landlock_abi_cap;/* tests: pretend that the kernel knows no more than this; 0: what it knows        */
 	bool unconfined;          /* somebody asked for no confinement in so many words: warned of every time        */
 	bool never_spawn;         /* plugin.toml: nothing can grant it; set it before any mor_policy_set()           */
+	bool workspace_later;     /* the workspace is named with each run: until then there may be none               */
 	bool level_given;         /* by a key; else the dialect's default holds                                      */
 	bool rules_given;         /* a key that only a confined plugin obeys was set                                 */
 };

@@ -22,8 +22,3 @@ const struct mor_dialect demo_client_dialect = {
 	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000, .clean = 2 },
 	.methods = methods,
 };
-
-const struct mor_dialect *demo_find(const char *name)
-{
-	return strcmp(name, demo_client_dialect.name) == 0 ? &demo_client_dialect : &demo_dialect;
-}

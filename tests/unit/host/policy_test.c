@@ -84,9 +84,9 @@ static void test_refused(void **state)
 	refuse_policy(RUN, "sandbox.read=data", MORTISE_EINVAL,
 		      "--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	/* Keys of the struct that are no settings. */
-	refuse_policy(RUN, "sandbox.scratch=/tmp", MORTISE_EINVAL,
-		      "--set: [sandbox] has no key \"scratch\": use one of level, unconfined, workspace, workspace_write, "
-		      "protected_paths, read, network, spawn, pidns, memory, cpu, files, file_size, wall, processes");
+	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
+		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, workspace_write, "
+		      "protected_paths, scratch, read, network, spawn, quiet_tmp, pidns, memory, cpu, files, file_size, wall, processes");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level, const char *warns)

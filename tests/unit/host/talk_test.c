@@ -26,6 +26,7 @@ struct call_record {
 	mortise_call *handle;
 	bool settled, claimed;
 	int status;
+	int64_t rpc_code;
 	char *result, *data, *error;
 	char *pieces[MANY];
 	int piece_count, pieces_claimed;
@@ -97,6 +98,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	call->result = copy(reply->result);
 	call->data = copy(reply->error_data);
 	call->error = reply->error ? mor_strdup(reply->error->text) : NULL;
+	call->rpc_code = reply->error ? reply->error->rpc_code : 0;
 }
 
 static void on_event(const mortise_event *event, void *arg)
@@ -281,6 +283,8 @@ static void act_call(struct play *play, struct mor_slice rest, unsigned line)
 			value = (struct mor_slice){ word.ptr + 8, word.len - 8 }, mor_parse_duration_ms(value, &opt.timeout_ms);
 		else if (word.len > 9 && !memcmp(word.ptr, "queue_ms=", 9))
 			value = (struct mor_slice){ word.ptr + 9, word.len - 9 }, mor_parse_duration_ms(value, &opt.queue_ms);
+		else if (word.len > 6 && !memcmp(word.ptr, "extra=", 6))
+			opt.extra = (mortise_json){ word.ptr + 6, word.len - 6 };
 		else
 			die(play, line, "unknown word %.*s", (int)word.len, word.ptr);
 	}
@@ -332,6 +336,7 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	struct call_record *call = oldest_settled(play, line);
 	struct mor_slice status = next_word(&rest), key, value;
 	mortise_error error;
+	int64_t code = 0;
 
 	call->claimed = true;
 	if (call->status >= 0)
@@ -341,6 +346,8 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	while (next_pair(&rest, &key, &value)) {
 		if (mor_slice_is(key, "text") && !contains(call->error, value))
 			die(play, line, "the text is: %s", call->error);
+		if (mor_slice_is(key, "code") && (!mor_parse_i64(value, &code) || code != call->rpc_code))
+			die(play, line, "the code is %lld", (long long)call->rpc_code);
 		if (mor_slice_is(key, "data") && (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
 			die(play, line, "the data is: %s", call->data ? call->data : "absent");
 	}
@@ -506,7 +513,7 @@ static const struct {
 	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
 	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
 	{ "answer", act_answer },   { "gone", act_gone },   { "never", act_never },     { "quiet", act_quiet },
-	{ "set", act_before },      { "config", act_before }, { "strict", act_before },
+	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
 };
 
 static void do_act(struct play *play, const struct mor_talk_step *step)
@@ -563,6 +570,21 @@ static void do_step(struct play *play, const struct mor_talk_step *step)
 
 /* ---- one file ---- */
 
+/* `* manifest JSON`: as if it had been beside the program. */
+static void give_manifest(struct play *play)
+{
+	for (size_t i = 0; i < play->talk.count; i++) {
+		struct mor_slice rest = play->talk.steps[i].text;
+
+		if (play->talk.steps[i].kind != MOR_TALK_ACT || !mor_slice_is(next_word(&rest), "manifest"))
+			continue;
+		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
+			die(play, play->talk.steps[i].line, "the manifest is not JSON");
+		play->plugin->session.manifest = mor_doc_root(play->plugin->manifest->doc);
+		return;
+	}
+}
+
 static void open_plugin(struct play *play)
 {
 	static const char *const argv[] = { "script", NULL };
@@ -595,6 +617,7 @@ static void open_plugin(struct play *play)
 		die(play, 1, "%s", error.text);
 	for (int i = 0; i < count; i++)
 		mor_free(owned[i]);
+	give_manifest(play);
 }
 
 static void forget(struct play *play)
