@@ -355,16 +355,15 @@ uint64_t tenon_entries(const tenon_analyzer *a)
 
 /* ---- diagnostics ---- */
 
-/* kythe.proto.common.Diagnostic has no place for a file: it goes before the text, as compilers print it. */
+/* kythe.proto.common.Diagnostic. It has no place for a file but its URL of context. */
 static void put_diagnostic(struct mor_writer *w, const char *path, uint32_t line, uint32_t column, const char *text)
 {
-	char message[1200];
-
-	snprintf(message, sizeof(message), "%s%s%s", path ? path : "", path ? ": " : "", text);
 	mor_w_object(w);
 	mor_w_key(w, "message");
 	mor_w_object(w);
-	mor_w_pair(w, "message", message);
+	mor_w_pair(w, "message", text);
+	if (path)
+		mor_w_pair(w, "contextUrl", path);
 	if (line) {
 		mor_w_key(w, "span");
 		mor_w_object(w);

@@ -26,7 +26,11 @@ struct mor_stager;
 /* cache: absolute or relative path of a directory, made if need be (0700). Its stages that no process owns any more are
  * removed. MORTISE_ESYSTEM, MORTISE_EINPUT with a text. */
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err);
-struct mor_stager *mor_stager_free(struct mor_stager *stager); /* with its stages; the blobs stay. NULL is fine; returns NULL */
+struct mor_stager *mor_stager_free(struct mor_stager *stager); /* what was made of it stays. NULL is fine; returns NULL */
+static inline void mor_stager_fini(struct mor_stager **stager)
+{
+	*stager = mor_stager_free(*stager);
+}
 
 struct mor_stager_stats {
 	uint64_t written, written_bytes; /* blobs that were not there                          */
@@ -50,6 +54,10 @@ struct mor_stage {
 int mor_stage_make(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
 		   struct mor_stage *ret, mortise_error *err);
 void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage); /* removes the tree; an empty stage is fine */
+
+/* An empty directory (0700) beside the stages, for an analyzer's output; its absolute path is the caller's, and so is to
+ * drop it: mor_stage_drop() with this path alone. */
+int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err);
 
 /* ---- the text of it, for tests ---- */
 
