@@ -48,6 +48,7 @@ static const struct key keys[] = {
 	{ "sandbox", "network", MOR_KEY_BOOL },
 	{ "sandbox", "spawn", MOR_KEY_BOOL },
 	{ "sandbox", "pidns", MOR_KEY_BOOL },
+	{ "sandbox", "view", MOR_KEY_BOOL },
 	{ "sandbox", "memory", MOR_KEY_BYTES },
 	{ "sandbox", "cpu", MOR_KEY_DURATION },
 	{ "sandbox", "files", MOR_KEY_UINT },

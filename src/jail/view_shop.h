@@ -1,0 +1,37 @@
+/* Between view_make.c, which enters and commits, and view_stage.c, which puts the mounts together. */
+#ifndef MOR_JAIL_VIEW_SHOP_H
+#define MOR_JAIL_VIEW_SHOP_H
+
+#include "jail/view.h"
+
+/* A directory of the stage whose name is a link to a directory in the plugin's tree. */
+struct mor_view_link {
+	char *source; /* its name below the stage, with a slash in front */
+	char *name, *real; /* of the link; of where it leads */
+};
+
+/* Where one order is carried out: a copy of the plugin's namespace without the view that was. Handles are O_PATH. */
+struct mor_view_shop {
+	struct mor_setup_failure *failure;
+	int own_fds;  /* /proc/self/fd, of a /proc that knows us                                             */
+	int self;     /* /proc/self                                                                         */
+	int root;     /* the plugin's root, as the shop has it                                               */
+	int writer;   /* the same once more, writable; in no namespace                                       */
+	int stage;    /* hung up in the shop                                                                 */
+	char *mounts; /* every mount point before we began, each with NUL                                    */
+	size_t mounts_len;
+	struct mor_view_link *links;
+	size_t link_count;
+	unsigned budget; /* mounts that may still be made: a directory with very many entries is refused    */
+	struct mor_view_texts touched; /* enum MOR_PLACE_..: top-level names that the plugin's namespace gets anew */
+};
+
+/* Our own place for layers becomes the working directory, the stage (a detached mount) is hung up in it. 0 or -1 with
+ * the failure filled, as all here. */
+int mor_shop_open(struct mor_view_shop *shop, int stage);
+/* All of the stage over the shop's tree; fills `touched`. */
+int mor_shop_show(struct mor_view_shop *shop);
+/* A directory of the host, writable, under its own name. */
+int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree);
+
+#endif
