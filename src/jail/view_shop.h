@@ -4,10 +4,11 @@
 
 #include "jail/view.h"
 
-/* A directory of the stage whose name is a link to a directory in the plugin's tree. */
+/* A directory of the stage whose name is a link to a directory in the plugin's tree, or a directory that is closed to us. */
 struct mor_view_link {
-	char *source; /* its name below the stage, with a slash in front */
-	char *name, *real; /* of the link; of where it leads */
+	char *source; /* its name below the stage, with a slash in front             */
+	char *name;   /* in the tree                                                 */
+	char *real;   /* where the link leads; NULL: a closed directory, to be covered */
 };
 
 /* Where one order is carried out: a copy of the plugin's namespace without the view that was. Handles are O_PATH. */

@@ -170,6 +170,12 @@ static int follow(const struct mor_view_shop *shop, const char *link, char real[
 	return fd;
 }
 
+/* Whether the directory is open to us as `mode` says. An overlay looks into it with our rights, not the plugin's. */
+static bool is_open(int dir, int mode)
+{
+	return faccessat(dir, "", mode, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
 /* ---- mounts ---- */
 
 static int spend(struct mor_view_shop *shop)
@@ -407,11 +413,16 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 			  int depth)
 {
 	const struct anew anew = { shop, dest, origin, from, base, -1, depth };
-	int status = has_mounts(shop, origin) ? -EINVAL : overlay(shop, from, base, at);
+	int status = -EACCES;
 
+	if (is_open(base, X_OK))
+		status = has_mounts(shop, origin) ? -EINVAL : overlay(shop, from, base, at);
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
-	if (status == -ELOOP || status == -EINVAL)
+	if ((status == -ELOOP || status == -EINVAL) && is_open(base, R_OK))
 		return build_anew(shop, &anew, at, NULL);
+	/* What the host has there is closed to the plugin as well: nothing is lost without it. */
+	if (status == -EACCES || status == -ELOOP || status == -EINVAL)
+		status = bind(shop, from, at, SHOWN);
 	return status < 0 ? kernel_fails(shop, -status, dest, "an overlay") : 0;
 }
 
@@ -438,7 +449,7 @@ static int show(struct mor_view_shop *shop, const char *dest, const char *origin
 static const struct mor_view_link *link_at(const struct mor_view_shop *shop, const char *name)
 {
 	for (size_t i = 0; i < shop->link_count; i++)
-		if (strcmp(shop->links[i].name, name) == 0)
+		if (shop->links[i].real && strcmp(shop->links[i].name, name) == 0)
 			return &shop->links[i];
 	return NULL;
 }
@@ -451,8 +462,8 @@ static int note_link(struct mor_view_shop *shop, const char *source, const char 
 		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
 	shop->links = more;
 	link = &more[shop->link_count];
-	*link = (struct mor_view_link){ mor_strdup(source), mor_strdup(name), mor_strdup(real) };
-	if (!link->source || !link->name || !link->real)
+	*link = (struct mor_view_link){ mor_strdup(source), mor_strdup(name), real ? mor_strdup(real) : NULL };
+	if (!link->source || !link->name || (real && !link->real))
 		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
 	shop->link_count++;
 	return 0;
@@ -514,6 +525,8 @@ static int look_at(const struct walk *walk, const char *name)
 	if (was == S_IFDIR || was == S_IFLNK) {
 		if (join(source, walk->source, name) < 0 || join(dest, walk->dest, name) < 0)
 			status = stage_fails(walk->shop, ENAMETOOLONG, walk->dest, "what is below it");
+		else if (was == S_IFDIR && !is_open(base, X_OK)) /* at the top show_directory() sees to it */
+			status = walk->depth ? note_link(walk->shop, source, dest, NULL) : 0;
 		else
 			status = was == S_IFDIR ? walk_down(&next) : look_behind(walk, source, dest, from);
 	}
@@ -529,6 +542,12 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 
 	if (from < 0)
 		return stage_fails(shop, -from, link->name, "its directory in the stage");
+	if (!link->real) {
+		at = mor_mount_open(shop->root, link->name);
+		status = at < 0 ? at : bind(shop, from, at, SHOWN);
+		close_all((int[]){ from, at }, 2);
+		return status < 0 ? kernel_fails(shop, -status, link->name, "a bind mount") : 0;
+	}
 	status = show(shop, link->real, link->real, from, -1, 0);
 	now = status < 0 ? -1 : mor_mount_open(shop->root, link->real);
 	at = status < 0 ? -1 : mor_mount_open(shop->root, link->name);

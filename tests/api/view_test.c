@@ -306,6 +306,23 @@ static void stage_below_what_it_touches(void **state)
 	assert_int_equal(access("/var/mor_view.h", F_OK), -1);
 }
 
+/* Directories of the host that are closed to the plugin must not close the stage's files. As root they are not closed. */
+static void closed_directories(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	put("closed", "root/mor_view/x.h", "at the top");
+	put("closed", "var/cache/ldconfig/mor_view/x.h", "further down");
+	put("closed", "etc/ssl/private/mor_view/x.h", "in an overlay");
+	open_here(&rig);
+	view(&rig, "closed");
+	expect(&rig, "read", "/root/mor_view/x.h", "at the top");
+	expect(&rig, "read", "/var/cache/ldconfig/mor_view/x.h", "further down");
+	expect(&rig, "read", "/etc/ssl/private/mor_view/x.h", "in an overlay");
+	rig_close(&rig);
+}
+
 static void writable_directories(void **state)
 {
 	char out[128], *written, text[16] = "";
@@ -570,6 +587,24 @@ static void nobody_else_lives_there(void **state)
 	rig_close(&rig);
 }
 
+/* Whatever makes the namespaces: the view is the same. `auto` comes to t1, never to t0. */
+static void with_a_pid_namespace(void **state)
+{
+	char *json = NULL;
+	struct rig rig;
+
+	(void)state;
+	put("a", "usr/include/mor_view/x.h", "first");
+	open_eye(&rig, SET("sandbox.view=true", path_of("sandbox.level=%s", confined() ? "auto" : "guarded"), "sandbox.pidns=true"));
+	ask_expect(&rig, "ping", NULL, "\"pong\"");
+	view(&rig, "a");
+	expect(&rig, "read", "/usr/include/mor_view/x.h", "first");
+	assert_int_equal(mortise_plugin_describe(rig.plugin, &json), 0);
+	assert_contains(json, path_of("\"level\":\"%s\"", level));
+	mortise_free(json);
+	rig_close(&rig);
+}
+
 /* ---- confined ---- */
 
 /* Two consecutive views, and nothing else of the host: below a touched directory it does not exist, elsewhere to ask for
@@ -641,7 +676,9 @@ static const struct CMUnitTest tests[] = {
 	API_TEST(top_level_link_is_followed_in_the_tree),
 	API_TEST(link_further_down_is_followed),
 	API_TEST(stage_below_what_it_touches),
+	API_TEST(closed_directories),
 	API_TEST(writable_directories),
+	API_TEST(with_a_pid_namespace),
 	API_TEST(odd_names),
 	API_TEST(links_in_the_stage_are_not_followed),
 	API_TEST(refuses_what_it_cannot_show),
@@ -676,6 +713,25 @@ static void submounts(void **state)
 	rig_close(&rig);
 }
 
+/* What the host mounts after the start can be a stage; the plugin itself does not see the mount. */
+static void a_stage_that_is_mounted_later(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	assert_int_equal(mkdir(path_of("%s/late", top), 0755), 0);
+	open_here(&rig);
+	assert_int_equal(mount("tmpfs", path_of("%s/late", top), "tmpfs", 0, "size=1m"), 0);
+	put("late", "usr/include/mor_view/x.h", "late");
+	view(&rig, "late");
+	expect(&rig, "read", "/usr/include/mor_view/x.h", "late");
+	if (!confined())
+		expect(&rig, "list", path_of("%s/late", top), "");
+	view(&rig, NULL);
+	rig_close(&rig);
+	assert_int_equal(umount2(path_of("%s/late", top), 0), 0); /* nobody holds it */
+}
+
 /* Nothing is started, and the text says what to look at. */
 static void refused_namespaces(void **state)
 {
@@ -696,7 +752,8 @@ static void refused_namespaces(void **state)
 	rig_close(&rig);
 }
 
-static const struct CMUnitTest mounts_tests[] = { API_TEST(submounts) }, refused_tests[] = { API_TEST(refused_namespaces) };
+static const struct CMUnitTest mounts_tests[] = { API_TEST(submounts), API_TEST(a_stage_that_is_mounted_later) },
+			       refused_tests[] = { API_TEST(refused_namespaces) };
 
 static bool write_text(const char *path, const char *text)
 {
@@ -751,7 +808,8 @@ static int run(const char *world)
 {
 	if (strcmp(world, "mounts") == 0) {
 		assert_int_equal(mkdir(path_of("%s/mnt", top), 0755), 0);
-		if (mount("tmpfs", path_of("%s/mnt", top), "tmpfs", 0, "size=1m") < 0)
+		if (mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL) < 0 ||
+		    mount("tmpfs", path_of("%s/mnt", top), "tmpfs", 0, "size=1m") < 0)
 			return 1;
 		return mor_run_group("api/view", mounts_tests);
 	}
