@@ -232,12 +232,24 @@ static int commit(struct order *order, int root)
 		if (detach_all(&undo, &shared->places) < 0)
 			return -1;
 		shared->places.used = shared->answer.grants.used = 0;
-		mor_setup_fail(order->failure, MOR_AT_NAMESPACE, order->failure->error,
-			       "the kernel refuses to mount it; the view is gone");
 	}
 	remove_made(order, &old, &shared->places);
 	shared->busy = false;
 	return order->failure->step ? -1 : 0;
+}
+
+/* Whether a name that the old view made on the root is a file there and a directory in the new one, or the other way. */
+static bool must_clear(const struct order *order)
+{
+	for (const char *place = NULL; (place = mor_view_next(&order->shared->places, place));) {
+		struct stat here, there;
+
+		if (place[0] == MOR_PLACE_MADE && fstatat(order->shop.writer, place + 1, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    fstatat(order->stage_tree, place + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(here.st_mode) != S_ISDIR(there.st_mode))
+			return true;
+	}
+	return false;
 }
 
 static int carry_out(struct order *order)
@@ -250,6 +262,8 @@ static int carry_out(struct order *order)
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return refused(order, "the plugin's root");
+	if (order->stage[0] && must_clear(order) && commit(order, root) < 0)
+		return -1;
 	if (order->stage[0] && (build(order) < 0 || pick_up(order) < 0 || grant_all(order) < 0))
 		return -1;
 	return commit(order, root);
@@ -268,6 +282,11 @@ void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts,
 		return;
 	if (shared->busy)
 		_exit(1);
+	if (shared->answer.changed) {
+		struct mor_setup_failure why = shared->answer.failure;
+
+		mor_setup_fail(&shared->answer.failure, why.step, why.error, "%s; the view before is gone", why.text);
+	}
 	shared->answer.grants.used = 0;
 	if (order.shop.writer >= 0)
 		remove_made(&order, &order.shop.touched, &shared->places);

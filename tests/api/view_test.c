@@ -173,6 +173,33 @@ static void shows_exact_paths_and_new_bytes_in_the_next_view(void **state)
 	rig_close(&rig);
 }
 
+/* A top-level name of the view's own, as a file and as a directory. */
+static void what_was_a_file_becomes_a_directory(void **state)
+{
+	struct answer answer;
+	struct rig rig;
+
+	(void)state;
+	put("zz1", "zz_mortise", "file");
+	put("zz2", "zz_mortise/x.h", "below");
+	put("zz3", "zz_mortise", "file");
+	put("zz3", "proc/x", "no");
+	open_here(&rig);
+	for (int i = 0; i < 2; i++) {
+		view(&rig, "zz1");
+		expect(&rig, "read", "/zz_mortise", "file");
+		view(&rig, "zz2");
+		expect(&rig, "read", "/zz_mortise/x.h", "below");
+	}
+	answer = try_view(&rig, "zz3", NULL); /* here the old one must go before the new one fails */
+	assert_int_equal(answer.status, MORTISE_EINVAL);
+	assert_contains(answer.error.text, "/proc: cannot be part of a view; the view before is gone");
+	expect(&rig, "list", "/zz_mortise", "errno ENOENT");
+	view(&rig, "zz1");
+	expect(&rig, "read", "/zz_mortise", "file");
+	rig_close(&rig);
+}
+
 /* Neither the stage's files nor, where the stage covers it, the host's. */
 static void is_read_only(void **state)
 {
@@ -620,6 +647,8 @@ static void confined_reads_the_view_and_nothing_else(void **state)
 	put("secret", "here.h", "secret");
 	put("a", "usr/include/mor_view/x.h", "first");
 	put("seen", path_of("%s/seen/x.h", top + 1), "second");
+	put("lead_out", "usr/include/mor_view/x.h", "x");
+	assert_int_equal(symlink(path_of("%s/secret", top), path_of("%s/lead_out/usr/include/mor_view/out", top)), 0);
 	open_here(&rig);
 	view(&rig, "a");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "first");
@@ -629,11 +658,15 @@ static void confined_reads_the_view_and_nothing_else(void **state)
 	expect(&rig, "read", path_of("%s/secret/here.h", top), "errno ENOENT");
 	expect(&rig, "list", path_of("%s", top), "seen");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "errno ENOENT");
+	view(&rig, "lead_out");
+	expect(&rig, "read", "/usr/include/mor_view/x.h", "x");
+	expect(&rig, "link", "/usr/include/mor_view/out", path_of("%s/secret", top));
+	expect(&rig, "read", "/usr/include/mor_view/out/here.h", "errno ENOENT"); /* it leads nowhere in this tree */
 	view(&rig, NULL);
 	start(&rig, &got, "read", path_of("{\"path\":\"%s/secret/here.h\"}", top), NO_TIMER_MS);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_EVIOLATION);
-	assert_contains(got.error.text, "not in declared_paths");
+	assert_contains(got.error.text, path_of("%s/secret/here.h: not in declared_paths", top));
 	got_clear(&got);
 	rig_close(&rig);
 }
@@ -670,6 +703,7 @@ static void a_thousand_files(void **state)
 
 static const struct CMUnitTest tests[] = {
 	API_TEST(shows_exact_paths_and_new_bytes_in_the_next_view),
+	API_TEST(what_was_a_file_becomes_a_directory),
 	API_TEST(is_read_only),
 	API_TEST(equal_files_are_one_inode),
 	API_TEST(host_files_stay_visible),
