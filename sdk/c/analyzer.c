@@ -65,14 +65,19 @@ static void complain(const tenon_analyzer *a, const char *format, ...)
 
 /* ---- the wire ---- */
 
-static int send_message(tenon_analyzer *a)
+/* Behind what waits already. */
+static int queue_message(tenon_analyzer *a)
 {
-	int r;
-
-	mor_buf_reset(&a->frame, KEEP_BYTES);
 	if (mor_buf_failed(&a->message) || mor_enframe(MOR_FRAMING_DECIMAL, mor_buf_view(&a->message), &a->frame) < 0)
 		return -ENOMEM;
-	r = tenon_write_all(a->out, mor_buf_view(&a->frame));
+	return 0;
+}
+
+static int flush_messages(tenon_analyzer *a)
+{
+	int r = a->gone ? 0 : tenon_write_all(a->out, mor_buf_view(&a->frame));
+
+	mor_buf_reset(&a->frame, KEEP_BYTES);
 	a->gone = a->gone || r == -EPIPE;
 	return r;
 }
@@ -139,17 +144,18 @@ static int request(tenon_analyzer *a, const char *method, struct mor_slice param
 {
 	mor_buf_reset(&a->message, KEEP_BYTES);
 	mor_write_request(&a->message, ++a->id, mor_slice_of(method), params);
-	if (a->gone || send_message(a) < 0)
+	if (a->gone || queue_message(a) < 0 || flush_messages(a) < 0)
 		return 0;
 	return await(a, method, ret);
 }
 
-static void note(tenon_analyzer *a, const char *method, struct mor_slice params)
+/* `later`: it may leave together with the next message. */
+static void note(tenon_analyzer *a, const char *method, struct mor_slice params, bool later)
 {
 	mor_buf_reset(&a->message, KEEP_BYTES);
 	mor_write_note(&a->message, mor_slice_of(method), params);
-	if (!a->gone)
-		send_message(a);
+	if (queue_message(a) == 0 && !later)
+		flush_messages(a);
 }
 
 static int init(tenon_analyzer *a)
@@ -391,7 +397,7 @@ void tenon_diagnose(tenon_analyzer *a, const char *path, uint32_t line, uint32_t
 	va_end(args);
 	put_diagnostic(&w, path, line, column, text);
 	if (!mor_buf_failed(&params))
-		note(a, "log", mor_buf_view(&params));
+		note(a, "log", mor_buf_view(&params), false);
 }
 
 /* ---- an analysis ---- */
@@ -537,7 +543,8 @@ static int next_analysis(tenon_analyzer *a)
 	r = analyze_reply(a, mor_doc_root(doc));
 	if (r != 0)
 		return r < 0 ? r : -EIO;
-	note(a, "done", (struct mor_slice){ 0 });
+	/* In one breath with the next analyze: the driver then replaces one view by the other. */
+	note(a, "done", (struct mor_slice){ 0 }, true);
 	return 1;
 }
 
@@ -547,6 +554,7 @@ static int run(tenon_analyzer *a)
 
 	for (uint32_t count = 0; r == 1 && (!a->opt->max_analyses || count < a->opt->max_analyses); count++)
 		r = next_analysis(a);
+	flush_messages(a);
 	return r < 0;
 }
 

@@ -131,6 +131,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 		mor_work_failed(worker, why);
 	mor_work_forget(worker);
 	worker->fresh = true;
+	worker->shown = false;
 	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_VIEW_AUTO) {
 		fall_back(driver, why);
 		return;
@@ -275,6 +276,8 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 
 		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
+		mor_stage_drop(driver->opt.stager, &worker->stages[0]);
+		mor_stage_drop(driver->opt.stager, &worker->stages[1]);
 		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });
 	}
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
@@ -327,6 +330,7 @@ int mor_driver_step(struct mor_driver *driver)
 		struct worker *worker = &driver->workers[i];
 		char why[96];
 
+		mor_work_hide(worker);
 		if (worker->state != WORKER_WORKS || !worker->due_ms)
 			continue;
 		if (now >= worker->due_ms) {

@@ -37,7 +37,9 @@ struct worker {
 	size_t item;          /* (size_t)-1: none */
 	struct mor_unit *unit;
 	struct mor_namer *namer;
-	struct mor_stage stage;
+	struct mor_stage stages[2]; /* in turn: one may still be shown while the other is made */
+	unsigned stage;
+	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
 	char *output;
 	int64_t due_ms;       /* 0: no limit */
 	uint64_t turn;        /* counts analyses: a late answer to a view that is no longer wanted is known by it */
@@ -62,7 +64,8 @@ struct mor_driver {
 void mor_work_offer(struct worker *worker);  /* its request is open: hand something out, if there is something */
 void mor_work_done(struct worker *worker);
 void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
-void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis; the view is gone or its process is */
+void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
+void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
 int64_t mor_work_now_ms(void);
 /* driver_ask.c: what analyzers say and ask */
 void mor_ask_request(mortise_request *request, const char *method, mortise_json params, void *arg);

@@ -83,7 +83,6 @@ void mor_work_forget(struct worker *worker)
 	worker->turn++;
 	worker->namer = mor_namer_free(worker->namer);
 	worker->unit = mor_unit_free(worker->unit);
-	mor_stage_drop(worker->driver->opt.stager, &worker->stage);
 	if (worker->output)
 		unlink(worker->output);
 	mor_free(worker->output);
@@ -164,7 +163,7 @@ static void write_reply(const struct worker *worker, struct mor_writer *w)
 	const struct mor_unit *unit = worker->unit;
 
 	mor_w_object(w);
-	mor_w_pair(w, "workingDir", worker->stage.working_dir);
+	mor_w_pair(w, "workingDir", worker->stages[worker->stage].working_dir);
 	write_texts(w, "inputs", unit->sources, unit->source_count);
 	if (unit->source_count)
 		mor_w_pair(w, "input", unit->sources[0]);
@@ -219,10 +218,11 @@ static int prepare(struct worker *worker, mortise_error *err)
 	enum mor_stage_mode mode = driver->by_namespace ? MOR_STAGE_ROOT : MOR_STAGE_DIR;
 	int r = mor_kzip_unit_read(record->kzip, record->number, &worker->unit, err);
 
+	worker->stage ^= 1;
 	if (r == 0)
-		r = mor_stage_make(driver->opt.stager, record->kzip, worker->unit, mode, &worker->stage, err);
+		r = mor_stage_fit(driver->opt.stager, record->kzip, worker->unit, mode, &worker->stages[worker->stage], err);
 	if (r == 0)
-		r = mor_namer_new(worker->unit, worker->stage.working_dir, driver->opt.rules, &worker->namer, err);
+		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
 	return r < 0 ? r : make_output(worker, err);
 }
 
@@ -263,7 +263,7 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 static int show(struct worker *worker, mortise_error *err)
 {
 	const char *writable[] = { worker->out_dir, NULL };
-	mortise_view view = { .size = sizeof(view), .stage = worker->stage.path, .writable = writable };
+	mortise_view view = { .size = sizeof(view), .stage = worker->stages[worker->stage].path, .writable = writable };
 	struct showing *showing = mor_alloc(sizeof(*showing));
 	int r;
 
@@ -271,6 +271,7 @@ static int show(struct worker *worker, mortise_error *err)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	*showing = (struct showing){ worker, worker->turn };
 	worker->state = WORKER_SHOWS;
+	worker->shown = true;
 	r = mortise_plugin_set_view(worker->plugin, &view, shown, showing, err);
 	if (r < 0)
 		mor_free(showing);
@@ -338,35 +339,15 @@ static int check_output(struct worker *worker, uint64_t *ret_size, uint64_t *ret
 	return r;
 }
 
-struct old_stage { /* may be removed once it is no longer shown */
-	struct mor_stager *stager;
-	struct mor_stage stage;
-};
-
-static void hidden(mortise_plugin *plugin, int status, const mortise_error *error, void *arg)
+/* The view ends before the next record is handed out: orders to one plugin are kept in order. Whoever asks for the next in
+ * the same breath gets its view in place of this one. */
+void mor_work_hide(struct worker *worker)
 {
-	struct old_stage *old = arg;
-
-	(void)plugin;
-	(void)status;
-	(void)error;
-	mor_stage_drop(old->stager, &old->stage);
-	mor_free(old);
-}
-
-/* The view ends before the next record is handed out: orders to one plugin are kept in order. */
-static void hide(struct worker *worker)
-{
-	struct old_stage *old = worker->driver->by_namespace ? mor_alloc(sizeof(*old)) : NULL;
-
-	if (!old) {
-		mor_stage_drop(worker->driver->opt.stager, &worker->stage);
+	if (!worker->shown || worker->item != NO_ITEM)
 		return;
-	}
-	*old = (struct old_stage){ worker->driver->opt.stager, worker->stage };
-	worker->stage = (struct mor_stage){ 0 };
-	if (mortise_plugin_set_view(worker->plugin, NULL, hidden, old, NULL) < 0)
-		hidden(worker->plugin, 0, NULL, old);
+	worker->shown = false;
+	if (worker->driver->by_namespace)
+		mortise_plugin_set_view(worker->plugin, NULL, NULL, NULL, NULL);
 }
 
 static void keep(struct worker *worker, uint64_t size, uint64_t records)
@@ -388,7 +369,6 @@ void mor_work_done(struct worker *worker)
 	uint64_t size = 0, records = 0;
 	bool whole;
 
-	hide(worker);
 	whole = check_output(worker, &size, &records, &error) == 0;
 	worker->state = WORKER_DOWN;
 	worker->idle_ends = 0;

@@ -33,13 +33,14 @@ struct mor_stager {
 
 struct item {
 	char *path; /* clean, relative to the tree */
-	const char *spelled;
-	const char *digest;
+	const char *spelled; /* the unit's: valid while its tree is made */
+	char digest[MOR_DIGEST_SIZE];
 };
 
 struct items {
 	struct item *at;
 	size_t count;
+	char *working_dir;
 };
 
 /* ---- the stager ---- */
@@ -317,11 +318,16 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	return path.data;
 }
 
-static void free_items(struct items *items)
+static struct items *free_items(struct items *items)
 {
-	for (size_t i = 0; i < items->count; i++)
+	for (size_t i = 0; items && i < items->count; i++)
 		mor_free(items->at[i].path);
-	mor_free(items->at);
+	if (items) {
+		mor_free(items->at);
+		mor_free(items->working_dir);
+	}
+	mor_free(items);
+	return NULL;
 }
 
 /* "/" sorts before everything else, so that what lies below a path follows it at once. */
@@ -387,9 +393,10 @@ static int list_items(const struct mor_unit *unit, const char *working_dir, enum
 		const struct mor_input *input = &unit->inputs[ret->count];
 		struct item *item = &ret->at[ret->count];
 
-		*item = (struct item){ tree_path(input, working_dir, mode, err), input->path, input->digest };
+		*item = (struct item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
+		snprintf(item->digest, sizeof(item->digest), "%s", input->digest);
 	}
 	return settle_items(ret, err);
 }
@@ -476,20 +483,60 @@ static int put_item(struct mor_stager *stager, struct walk *walk, const struct i
 	return errno == EMLINK ? copy_blob(stager, name, walk->dir, leaf) : -errno;
 }
 
-static int make_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *items, int root, mortise_error *err)
+static int fail_item(const struct item *item, int error, mortise_error *err)
+{
+	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
+
+	return mor_fail_errno(err, code, -error, "staging %.200s", item->spelled);
+}
+
+/* ---- from one unit to the next ---- */
+
+/* Directories that nothing lies in any more go, from the inside out. The kernel knows which those are. */
+static void prune(int root, const char *path)
+{
+	char *copy = mor_strdup(path);
+	char *slash;
+
+	while (copy && (slash = strrchr(copy, '/'))) {
+		*slash = '\0';
+		if (unlinkat(root, copy, AT_REMOVEDIR) < 0)
+			break;
+	}
+	mor_free(copy);
+}
+
+/* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
+static void mark_changes(const struct items *old, const struct items *now, bool *gone, bool *fresh)
+{
+	size_t o = 0, n = 0;
+
+	while (o < old->count || n < now->count) {
+		int order = o == old->count ? 1 : n == now->count ? -1 : compare_items(&old->at[o], &now->at[n]);
+		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
+
+		if (order <= 0)
+			gone[o++] = !same;
+		if (order >= 0)
+			fresh[n++] = !same;
+	}
+}
+
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *now, const bool *fresh, int root,
+		     mortise_error *err)
 {
 	struct walk walk = { .root = root, .dir = -1 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < items->count; i++) {
+	for (size_t i = 0; r == 0 && i < now->count; i++) {
 		int error;
 
-		r = ensure_blob(stager, kzip, &items->at[i], err);
-		error = r < 0 ? 0 : put_item(stager, &walk, &items->at[i]);
-		if (error == -ENAMETOOLONG)
-			r = mor_fail_errno(err, MORTISE_EINPUT, -error, "%.200s", items->at[i].spelled);
-		else if (error < 0)
-			r = mor_fail_errno(err, MORTISE_ESYSTEM, -error, "staging %.200s", items->at[i].spelled);
+		if (!fresh[i])
+			continue;
+		r = ensure_blob(stager, kzip, &now->at[i], err);
+		error = r < 0 ? 0 : put_item(stager, &walk, &now->at[i]);
+		if (error < 0)
+			r = fail_item(&now->at[i], error, err);
 	}
 	mor_fd_close(&walk.dir);
 	return r;
@@ -503,23 +550,34 @@ static int make_working_dir(int root, const char *working_dir)
 	int r = enter_dir(&walk, relative, strlen(relative));
 
 	mor_fd_close(&walk.dir);
-	return r == -ENOTDIR || r == -ELOOP ? 0 : r;
+	return r;
 }
 
-static int build(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *items, enum mor_stage_mode mode,
-		 struct mor_stage *stage, mortise_error *err)
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *old, const struct items *now,
+		       int root, mortise_error *err)
 {
-	const char *name = strrchr(stage->path, '/') + 1;
-	int root = -1;
-	int r = make_dir_at(stager->stages, name, &root);
+	bool *gone = mor_zalloc(old->count + now->count + 1), *fresh = gone + old->count;
+	bool moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
+	int r;
 
-	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", stage->path);
-	fchmod(root, 0755);
-	r = make_tree(stager, kzip, items, root, err);
-	if (r == 0 && mode == MOR_STAGE_ROOT && make_working_dir(root, stage->working_dir) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "staging %.200s", stage->working_dir);
-	mor_fd_close(&root);
+	if (!gone)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	mark_changes(old, now, gone, fresh);
+	for (size_t i = 0; i < old->count; i++)
+		if (gone[i])
+			unlinkat(root, old->at[i].path, 0);
+	/* What was a directory may be a file now: empty ones go before anything is made. */
+	for (size_t i = 0; i < old->count; i++)
+		if (gone[i])
+			prune(root, old->at[i].path);
+	if (moved && old->working_dir) {
+		unlinkat(root, old->working_dir + 1, AT_REMOVEDIR);
+		prune(root, old->working_dir + 1);
+	}
+	r = put_fresh(stager, kzip, now, fresh, root, err);
+	mor_free(gone);
+	if (r == 0 && make_working_dir(root, now->working_dir) < 0)
+		r = mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record", now->working_dir);
 	return r;
 }
 
@@ -531,33 +589,69 @@ static char *format_path(const struct mor_stager *stager, unsigned number)
 	return mor_buf_detach(&path);
 }
 
-int mor_stage_make(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
-		   struct mor_stage *ret, mortise_error *err)
+static int open_tree(struct mor_stager *stager, struct mor_stage *stage, int *ret_root, mortise_error *err)
+{
+	int r;
+
+	if (!stage->path)
+		stage->path = format_path(stager, stager->next++);
+	if (!stage->path)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = make_dir_at(stager->stages, strrchr(stage->path, '/') + 1, ret_root);
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", stage->path);
+	fchmod(*ret_root, 0755);
+	return 0;
+}
+
+static int set_working_dir(struct mor_stage *stage, const struct items *now, enum mor_stage_mode mode, mortise_error *err)
+{
+	mor_free(stage->working_dir);
+	stage->working_dir = mor_strdup(mode == MOR_STAGE_DIR ? stage->path : now->working_dir);
+	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+static int list_unit(const struct mor_unit *unit, enum mor_stage_mode mode, struct items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
-	struct mor_stage stage = { 0 };
-	struct items items = { 0 };
 	int r = mor_stage_working_dir(unit, &working_dir);
 
-	stage.path = format_path(stager, stager->next++);
-	stage.working_dir = mor_buf_detach(&working_dir);
-	if (r < 0 || !stage.path || !stage.working_dir)
-		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	if (r == 0)
-		r = list_items(unit, stage.working_dir, mode, &items, err);
-	if (r == 0)
-		r = build(stager, kzip, &items, mode, &stage, err);
-	if (r == 0 && mode == MOR_STAGE_DIR) {
-		mor_free(stage.working_dir);
-		stage.working_dir = mor_strdup(stage.path);
-		r = stage.working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	*ret = mor_zalloc(sizeof(**ret));
+	if (r < 0 || !*ret) {
+		mor_buf_fini(&working_dir);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	}
-	free_items(&items);
+	(*ret)->working_dir = mor_buf_detach(&working_dir);
+	if (!(*ret)->working_dir)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
+	if (r == 0 && mode == MOR_STAGE_DIR)
+		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
+	return r;
+}
+
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
+		  struct mor_stage *stage, mortise_error *err)
+{
+	static const struct items nothing = { 0 };
+	struct items *now = NULL;
+	int root = -1;
+	int r = list_unit(unit, mode, &now, err);
+
+	if (r == 0)
+		r = open_tree(stager, stage, &root, err);
+	if (r == 0)
+		r = change_tree(stager, kzip, stage->items ? stage->items : &nothing, now, root, err);
+	mor_fd_close(&root);
+	if (r == 0)
+		r = set_working_dir(stage, now, mode, err);
 	if (r < 0) {
-		mor_stage_drop(stager, &stage);
+		free_items(now);
+		mor_stage_drop(stager, stage);
 		return r;
 	}
-	*ret = stage;
+	free_items(stage->items);
+	stage->items = now;
 	return 0;
 }
 
@@ -582,5 +676,6 @@ void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 		remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
+	free_items(stage->items);
 	*stage = (struct mor_stage){ 0 };
 }

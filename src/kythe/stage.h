@@ -43,16 +43,19 @@ enum mor_stage_mode {
 	MOR_STAGE_DIR   /* the tree is the working directory, which is told anew; records with other paths are refused */
 };
 
+/* A tree that is made to fit one unit after the other: consecutive units share most of their files, so only what differs is
+ * touched. Begin with { 0 }. It must not be shown while it is changed. */
 struct mor_stage {
-	char *path;        /* absolute, of the tree                                                     */
+	char *path;        /* absolute, of the tree; NULL: there is none yet                            */
 	char *working_dir; /* absolute, as the analyzer shall be told                                   */
+	void *items;       /* what lies in it now                                                       */
 };
 
 /* MORTISE_EINPUT with a text that names the path: an input that the archive lacks or whose bytes are not those of its
- * digest, a path that is both a file and a directory, one path with two contents, a path that the mode cannot show. Nothing
- * is left behind then. Free with mor_stage_drop(). */
-int mor_stage_make(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
-		   struct mor_stage *ret, mortise_error *err);
+ * digest, a path that is both a file and a directory, one path with two contents, a path that the mode cannot show. Then,
+ * and after any other failure, the stage is empty. Free with mor_stage_drop(). */
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
+		  struct mor_stage *stage, mortise_error *err);
 void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage); /* removes the tree; an empty stage is fine */
 
 /* An empty directory (0700) beside the stages, for an analyzer's output; its absolute path is the caller's, and so is to
