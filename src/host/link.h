@@ -56,6 +56,8 @@ struct mor_link_events {
 	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
 	void (*on_broken)(void *arg, const char *what);
 	void (*on_end)(void *arg, const struct mor_link_end *how);
+	/* One per set_view, in their order, unless the end comes first; error NULL: it is done. */
+	void (*on_view)(void *arg, const mortise_error *error);
 };
 
 struct mor_link_ops {
@@ -67,6 +69,8 @@ struct mor_link_ops {
 	void (*close_input)(struct mor_link *link); /* after what is queued has been written; asked again: at once */
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
+	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */
+	int (*set_view)(struct mor_link *link, struct mor_slice texts);
 	/* Ends it at once without events (the process is killed and reaped) and frees the link. */
 	void (*free)(struct mor_link *link);
 };

@@ -311,6 +311,13 @@ static void stdio_order(struct mor_link *link, enum mor_order order)
 		mor_proc_order(self(link)->proc, order);
 }
 
+static int stdio_set_view(struct mor_link *link, struct mor_slice texts)
+{
+	struct stdio_link *s = self(link);
+
+	return s->proc && s->started && !s->intake.dead ? mor_proc_set_view(s->proc, texts) : MORTISE_ECLOSED;
+}
+
 static void free_memory(struct mor_grave *grave)
 {
 	struct stdio_link *s = mor_container_of(grave, struct stdio_link, grave);
@@ -398,11 +405,24 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	s->link.events->on_end(s->link.arg, &end);
 }
 
+static void on_view(void *arg, const struct mor_exec_failure *failure)
+{
+	struct stdio_link *s = arg;
+	mortise_error error;
+
+	if (failure) {
+		mor_fail(&error, failure->code, "%s", failure->text);
+		error.os_errno = failure->os_errno;
+	}
+	s->link.events->on_view(s->link.arg, failure ? &error : NULL);
+}
+
 static const struct mor_proc_events proc_events = {
 	.on_started = on_started,
 	.on_exec_failed = on_exec_failed,
 	.on_stderr = on_stderr,
 	.on_exited = on_exited,
+	.on_view = on_view,
 };
 
 static int stdio_start(struct mor_link *link, mortise_error *err)
@@ -427,6 +447,7 @@ static const struct mor_link_ops ops = {
 	.close_input = stdio_close_input,
 	.pause = stdio_pause,
 	.order = stdio_order,
+	.set_view = stdio_set_view,
 	.free = stdio_free,
 };
 

@@ -296,7 +296,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	mortise_plugin *plugin = arg;
 	bool draining = plugin->state == MORTISE_DRAINING;
 	enum mortise_state next;
-	struct mor_list taken;
+	struct mor_list taken, views;
 	mortise_error error, failure;
 	bool left = mor_client_left(plugin, how);
 
@@ -320,11 +320,13 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
+	mor_view_take(plugin, &views);
 	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
+	mor_view_fail_taken(plugin, &views, &error);
 }
 
 /* ---- the stop ladder ---- */
@@ -617,4 +619,5 @@ const struct mor_link_events mor_plugin_link_events = {
 	.on_written = on_written,
 	.on_broken = on_broken,
 	.on_end = on_end,
+	.on_view = mor_view_answered,
 };

@@ -538,7 +538,7 @@ int mor_kzip_writer_finish(struct mor_kzip_writer *writer, mortise_error *err)
 
 /* ---- life ---- */
 
-/* Where unnamed files are not to be had, one is made and its name taken away. */
+/* Where unnamed files are not to be had, one is made and its name removed. */
 static int open_spool(const char *path)
 {
 	MOR_CLEAN_TEXT char *copy = mor_strdup(path);

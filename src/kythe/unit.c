@@ -316,9 +316,16 @@ static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enu
 	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
 }
 
+/* Checked as foreign bytes are: what cannot be read again must not be written. */
 int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
 {
-	return put_compilation(out, unit, WIRE_ONLY, err);
+	size_t before = out->len;
+	int r = put_compilation(out, unit, WIRE_ONLY, err);
+
+	if (r < 0)
+		return r;
+	return mor_pb_check(&kythe__proto__indexed_compilation__descriptor,
+			    (struct mor_slice){ out->data + before, out->len - before }, err);
 }
 
 int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
