@@ -71,11 +71,14 @@ static bool add_names(zip_t *zip, struct mor_slice names)
 	while (names.len) {
 		const char *newline = memchr(names.ptr, '\n', names.len);
 		size_t len = newline ? (size_t)(newline - names.ptr) : names.len;
+		zip_source_t *content = zip_source_buffer(zip, names.ptr, len, 0);
 		char name[300];
 
 		snprintf(name, sizeof(name), "%.*s", (int)(len < 290 ? len : 290), names.ptr);
-		if (zip_file_add(zip, name, zip_source_buffer(zip, names.ptr, len, 0), ZIP_FL_ENC_RAW) < 0)
+		if (zip_file_add(zip, name, content, ZIP_FL_ENC_RAW) < 0) {
+			zip_source_free(content);
 			return false;
+		}
 		names.ptr += len + (newline != NULL);
 		names.len -= len + (newline != NULL);
 	}
