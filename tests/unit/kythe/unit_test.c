@@ -299,6 +299,29 @@ static void test_environment(void **state)
 	assert_string_equal(out.data, "{\"signature\":\"s\",\"corpus\":\"c\",\"root\":\"r\",\"path\":\"p\",\"language\":\"c++\"}");
 }
 
+static void expect_reply(const char *json, const char *want)
+{
+	MOR_CLEAN(mor_unit) struct mor_unit *unit = read_json(json);
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &out };
+
+	mor_unit_reply_json(unit, "/w", "/tmp/out", &w);
+	mor_buf_byte(&out, '\0');
+	assert_string_equal(out.data, want);
+}
+
+/* R25 and ambiguities 4 and 23: every member, `input` beside `inputs`; without sources `inputs: []` and no `input`. */
+static void test_reply(void **state)
+{
+	(void)state;
+	expect_reply(UNIT_FULL, "{\"workingDir\":\"/w\",\"inputs\":[\"a.c\"],\"input\":\"a.c\",\"arguments\":[\"cc\",\"\",\"a.c\"],"
+				"\"environment\":[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}],"
+				"\"output\":\"/tmp/out\",\"entryContext\":\"hash0\",\"outputKey\":\"a.o\","
+				"\"details\":[{\"@type\":\"kythe.io/proto/kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\"}]}");
+	expect_reply("{}", "{\"workingDir\":\"/w\",\"inputs\":[],\"arguments\":[],\"environment\":[],\"output\":\"/tmp/out\","
+			   "\"entryContext\":\"\",\"outputKey\":\"\",\"details\":[]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +329,7 @@ int main(void)
 		MOR_TEST(test_refused),	     MOR_TEST(test_double_encoded), MOR_TEST(test_digest_of_real_units),
 		MOR_TEST(test_digest_order), MOR_TEST(test_known_details),  MOR_TEST(test_unknown_details),
 		MOR_TEST(test_lying_details), MOR_TEST(test_bad_wire),	    MOR_TEST(test_environment),
+		MOR_TEST(test_reply),
 	};
 
 	return mor_run_group("kythe/unit", tests);
