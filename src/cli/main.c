@@ -10,8 +10,9 @@
 #include "cli/signals.h"
 
 const struct mor_command *const mor_commands[] = {
-	&mor_command_call,    &mor_command_run,        &mor_command_extract, &mor_command_info,
+	&mor_command_call,    &mor_command_run,        &mor_command_chat,       &mor_command_extract, &mor_command_info,
 	&mor_command_explain, &mor_command_jail,       &mor_command_doctor,
+	&mor_command_verify_entries,
 	&mor_command_completion, &mor_command_help,
 	NULL,
 };

@@ -12,7 +12,7 @@
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
-	  "more for the plugin to know, an object or @FILE: members of a hook's context",
+	  "JSON or @FILE: more members of a hook's context; G-Assist: what was said before",
 	  MOR_OPT_TEXT, FIELD(context), NULL },
 	{ 0 },
 };
@@ -31,6 +31,7 @@ static const struct mor_option sunscreen_options[] = {
 static const struct mor_option_group groups[] = {
 	{ "Options:", run_options, 0 },
 	{ "Options for Sunscreen plugins:", sunscreen_options, 0 },
+	{ "Options for G-Assist plugins:", mor_gassist_options, FIELD(gassist) },
 	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
 	{ "Common options:", mor_common_options, FIELD(common) },
 	{ 0 },
@@ -42,6 +43,7 @@ static const struct {
 	bool own_options;
 	mor_run_fn *run;
 } rows[] = {
+	{ "gassist", false, mor_run_gassist },
 	{ "sunscreen", true, mor_run_sunscreen },
 	{ "sunscreen-json", true, mor_run_sunscreen },
 	{ NULL, false, NULL },
@@ -114,8 +116,9 @@ static int run_run(struct mor_cli *cli)
 const struct mor_command mor_command_run = {
 	.name = "run",
 	.group = "Use a plugin:",
-	.summary = "run a plugin's command or hook",
+	.summary = "run a plugin's command, hook or function",
 	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
+		 "run PLUGIN FUNCTION [KEY=VALUE… | JSON] [OPTION…]\n"
 		 "run --hook NAME PLUGIN… [OPTION…] [-- ARG…]",
 	.words = "plugin",
 	.description =
@@ -126,10 +129,13 @@ const struct mor_command mor_command_run = {
 		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
 		"  --FLAG            true, at the end or before another option\n"
 		"  -- … --           a second \"--\" ends the flags too: what follows are arguments\n"
-		"Prints the summary and the files that were written. The plugin is confined to its permissions.",
+		"Prints the summary and the files that were written. The plugin is confined to its permissions.\n"
+		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
+		"'mortise call'; the text alone will do for a function with one parameter.",
 	.examples = "mortise run plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
 		    "mortise run plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
-		    "mortise run --hook after_build plugins/yellowstone-indexer -w ~/my-app",
+		    "mortise run --hook after_build plugins/yellowstone-indexer -w ~/my-app\n"
+		    "mortise run build/plugins/lookout disk path=/var",
 	.options = groups,
 	.loose = true,
 	.args_size = sizeof(struct mor_run_args),

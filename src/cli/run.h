@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
+#include "cli/run_gassist.h"
 #include "cli/session.h"
 
 struct mor_run_args {
@@ -15,6 +16,7 @@ struct mor_run_args {
 	/* Sunscreen */
 	const char *hook, *workspace, *idl;
 	bool yes, keep_going;
+	struct mor_gassist_args gassist; /* but for its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -30,6 +32,7 @@ struct mor_run {
 /* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for
  * what it has reported by itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
+mor_run_fn mor_run_gassist;
 mor_run_fn mor_run_sunscreen;
 
 #endif

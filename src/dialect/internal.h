@@ -7,6 +7,9 @@
 
 extern const struct mor_dialect mor_dialect_plain;
 extern const struct mor_dialect mor_dialect_yams;
+extern const struct mor_dialect mor_dialect_kythe;
+extern const struct mor_dialect mor_dialect_ayiou;
+extern const struct mor_dialect mor_dialect_gassist;
 extern const struct mor_dialect mor_dialect_sunscreen, mor_dialect_sunscreen_json;
 extern const struct mor_hooks mor_yams_hooks;
 extern const struct mor_hooks mor_sunscreen_hooks, mor_sunscreen_json_hooks;

@@ -186,6 +186,22 @@ static void put_front(struct env *env, const char *entry)
 		put(env, text.data);
 }
 
+/* A directory that we would make for it is out of reach for whoever is confined: its scratch takes that place. */
+static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
+{
+	size_t len = name_len(entry);
+	char text[100];
+
+	for (char **dir = plugin->manifest->make_dirs; dir && *dir; dir++) {
+		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(plugin) != JAIL)
+			continue;
+		snprintf(text, sizeof(text), "%.*s=${scratch}", (int)len, entry);
+		put(env, text);
+		return;
+	}
+	put(env, entry);
+}
+
 char **mor_env_build(const mortise_plugin *plugin)
 {
 	struct env env = { 0 };
@@ -204,7 +220,7 @@ char **mor_env_build(const mortise_plugin *plugin)
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
 		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
-		put(&env, *entry);
+		put_manifest(&env, plugin, *entry);
 	if (env.failed) {
 		mor_env_free(env.list);
 		return NULL;

@@ -165,8 +165,8 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 
 	add_level(plan, policy, &limits);
 	add_limits(plan, &limits, confined);
-	if (policy->grace_ms)
-		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace_ms, sizeof(policy->grace_ms));
+	if (policy->grace.term_ms || policy->grace.kill_ms)
+		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace, sizeof(policy->grace));
 	if (!confined)
 		return;
 	add_paths(plan, policy);

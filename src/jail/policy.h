@@ -12,6 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "jail/plan.h"
 
 enum mor_level {
 	MOR_LEVEL_GUARDED, /* no rules on files and network; no new privileges, clean descriptors, complete kill    */
@@ -37,7 +38,7 @@ struct mor_policy {
 	char **read_paths;        /* absolute, recursive, NULL-terminated                                            */
 	char **protected_paths;   /* relative to the workspace; NULL: .git/hooks, .git/config                        */
 	struct mor_limits limits;
-	uint32_t grace_ms;        /* what the guardian gives the plugin between the host's death and SIGKILL         */
+	struct mor_grace grace;   /* after the host's death; both 0: the guardian's own, half a second each          */
 	unsigned landlock_abi_cap;/* tests: pretend that the kernel knows no more than this; 0: what it knows        */
 	bool unconfined;          /* somebody asked for no confinement in so many words: warned of every time        */
 	bool never_spawn;         /* plugin.toml: nothing can grant it; set it before any mor_policy_set()           */

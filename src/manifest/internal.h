@@ -20,6 +20,7 @@ struct mor_load;
 /* One foreign format. */
 struct mor_format {
 	const char *file; /* its name in the plugin's directory */
+	bool confines;    /* its specification demands a sandbox, which no file beside it may talk away */
 	/* NULL: JSON, else what turns the text into it. */
 	int (*convert)(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
 		       mortise_error *err);

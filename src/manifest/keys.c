@@ -28,6 +28,7 @@ static const struct key keys[] = {
 	{ "restart", "first", MOR_KEY_DURATION },
 	{ "restart", "cap", MOR_KEY_DURATION },
 	{ "restart", "intensity", MOR_KEY_UINT },
+	{ "restart", "clean", MOR_KEY_UINT },
 	{ "restart", "period", MOR_KEY_DURATION },
 	{ "stop", "bye", MOR_KEY_DURATION },
 	{ "stop", "term", MOR_KEY_DURATION },
@@ -38,6 +39,7 @@ static const struct key keys[] = {
 	{ "limits", "send", MOR_KEY_BYTES },
 	{ "limits", "queue", MOR_KEY_BYTES },
 	{ "limits", "depth", MOR_KEY_UINT },
+	{ "limits", "session", MOR_KEY_DURATION },
 	/* What they mean is jail/policy.c's; a test holds the two tables together. */
 	{ "sandbox", "level", MOR_KEY_TEXT },
 	{ "sandbox", "unconfined", MOR_KEY_BOOL },

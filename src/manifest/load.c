@@ -142,15 +142,30 @@ static int nothing_here(struct mor_load *load)
 
 /* ---- the sources, in order ---- */
 
+/* Who chooses the dialect chooses the sandbox: a file that came with the plugin must not undo what people were shown. */
+static int check_dialect(struct mor_load *load, const struct mor_setting *manifest)
+{
+	const struct mor_setting *now = mor_manifest_setting(load->m, "plugin", "dialect");
+
+	if (!load->format || !load->format->confines || now == manifest)
+		return 1;
+	return mor_fail(load->err, MORTISE_EMANIFEST,
+			"%s: plugin.dialect: %s beside it says how this plugin is spoken to and confined; to change that, use "
+			"--dialect or your own configuration", now->origin, load->format->file);
+}
+
 /* In a directory our file always counts; beside a named file only when it is about that file. */
 static int read_own(struct mor_load *load)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, MOR_OWN_MANIFEST);
 	MOR_CLEAN_TEXT char *shown = mor_path_join(load->shown, MOR_OWN_MANIFEST);
+	const struct mor_setting *dialect = mor_manifest_setting(load->m, "plugin", "dialect");
+	int r;
 
 	if (!path || !shown)
 		return no_memory(load);
-	return mor_own_load(load, path, shown, load->file ? MOR_OWN_IF_NAMED : MOR_OWN_ALWAYS);
+	r = mor_own_load(load, path, shown, load->file ? MOR_OWN_IF_NAMED : MOR_OWN_ALWAYS);
+	return r <= 0 ? r : check_dialect(load, dialect);
 }
 
 /* The file that was named is what runs; where the manifest beside it runs the same file, in its way. */

@@ -204,4 +204,6 @@ static int json_launch(struct mor_load *load)
 	return r < 0 ? r : !load->file || same;
 }
 
-const struct mor_format mor_sunscreen_json_format = { .file = "sunscreen-plugin.json", .read = json_read, .launch = json_launch };
+const struct mor_format mor_sunscreen_json_format = {
+	.file = "sunscreen-plugin.json", .confines = true, .read = json_read, .launch = json_launch
+};

@@ -140,5 +140,5 @@ static int toml_read(struct mor_load *load)
 }
 
 const struct mor_format mor_sunscreen_format = {
-	.file = "plugin.toml", .convert = mor_toml_to_json, .read = toml_read, .launch = toml_launch
+	.file = "plugin.toml", .confines = true, .convert = mor_toml_to_json, .read = toml_read, .launch = toml_launch
 };

@@ -110,14 +110,22 @@ static enum mor_item_kind noise_line(const struct look *look, const char *why)
 	return look->at_eof ? say_noise(look, look->len) : say_more(look, look->len, 0);
 }
 
+static const char over_limit[] = "announces a message over the limit (limits.frame)";
+
+static size_t limit_of(const struct mor_deframer *deframer)
+{
+	return deframer->limit ? deframer->limit : SIZE_MAX / 2;
+}
+
 /* A frame whose size stands before it in `head` bytes. */
 static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t size)
 {
-	size_t limit = look->d->limit ? look->d->limit : SIZE_MAX / 2;
-
+	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
 	if (size == 0)
-		return say(look, MOR_ITEM_BLANK, head, 0, head);
-	if (size > limit) {
+		return say(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
+	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
+		return say_corrupt(look, over_limit);
+	if (size > limit_of(look->d)) {
 		look->d->skip = size;
 		look->item->size = size;
 		return say(look, MOR_ITEM_TOO_BIG, head, 0, head);
@@ -248,25 +256,29 @@ static enum mor_item_kind deframe_line(const struct look *look)
 
 /* ---- decimal ---- */
 
-#define MOST_DIGITS 20
+#define MOST_DIGITS 19 /* every such number fits 64 bits */
 
+/* Wrong as soon as it shows, digit by digit: a newline that would end the tag may never come. */
 static enum mor_item_kind deframe_decimal(const struct look *look)
 {
 	static const char why[] = "length tag is no minimum-width decimal number";
+	bool strict = look->d->flags & MOR_DEFRAME_STRICT;
 	const char *w = look->window;
-	uint64_t size;
+	uint64_t size = 0;
 	size_t i = 0;
 
-	while (i < look->len && i <= MOST_DIGITS && w[i] >= '0' && w[i] <= '9')
-		i++;
-	/* Wrong as soon as it shows: a newline that would end the tag may never come. */
-	if (i > MOST_DIGITS || (i > 1 && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
-		return noise_line(look, why);
+	for (; i < look->len && w[i] >= '0' && w[i] <= '9'; i++) {
+		if (i == MOST_DIGITS || (i && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
+			return noise_line(look, why);
+		size = size * 10 + (uint64_t)(w[i] - '0');
+		if (strict && size > limit_of(look->d))
+			return say_corrupt(look, over_limit);
+	}
 	if (i == look->len)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 0);
-	if (i == 0 && w[0] == '\n' && !(look->d->flags & MOR_DEFRAME_STRICT))
+	if (i == 0 && w[0] == '\n' && !strict)
 		return say(look, MOR_ITEM_BLANK, 0, 0, 1);
-	if (w[i] != '\n' || !mor_parse_u64((struct mor_slice){ w, i }, &size))
+	if (i == 0 || w[i] != '\n')
 		return noise_line(look, why);
 	return sized(look, i + 1, size);
 }
@@ -286,6 +298,47 @@ static bool body_begins(char c)
 	return c == '{' || c == '[' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* Bytes that a program prints: no controls but blanks and ESC, nothing that UTF-8 never has. */
+static bool is_text(unsigned char c)
+{
+	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' || c == '\r' || c == 0x1b;
+}
+
+/* Prints begin with no byte as low as this, headers of frames below 144 MiB do. */
+static bool is_low(char c)
+{
+	return (unsigned char)c < 0x09;
+}
+
+static bool is_over(const struct look *look, uint32_t size)
+{
+	return look->d->limit && size > look->d->limit;
+}
+
+/* Do these five bytes begin a frame? One over the limit must look like JSON at once, since it is skipped unseen. */
+static bool begins_frame(const struct look *look, const char *w)
+{
+	uint32_t size = be32_at(w);
+
+	if (!size)
+		return false;
+	return is_over(look, size) ? w[4] == '{' || w[4] == '[' : body_begins(w[4]);
+}
+
+/* Four bytes that print are no length ("INFO[0000] up"). And a high first byte may be the end of a print without
+ * newline, with the true header behind it: whoever reads "\n\0\0\1{{" wrongly skips 160 MB. */
+static bool is_high_header(const struct look *look, size_t len)
+{
+	const char *w = look->window;
+	bool text = true;
+
+	for (size_t i = 0; i < 4; i++)
+		text = text && is_text((unsigned char)w[i]);
+	for (size_t i = 1; i < 4 && !text; i++)
+		text = i + 5 <= len && is_low(w[i]) && !is_over(look, be32_at(w + i)) && begins_frame(look, w + i);
+	return !text && begins_frame(look, w);
+}
+
 /* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
  * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
 static enum mor_item_kind be32_noise(const struct look *look)
@@ -300,10 +353,10 @@ static enum mor_item_kind be32_noise(const struct look *look)
 			return say_noise(look, i);
 		if (i == look->len)
 			return look->at_eof ? say_noise(look, i) : say_more(look, i, 0);
-		if (w[i] != '\0')
+		if (!is_low(w[i]))
 			continue;
 		if (look->len - i >= 5) {
-			if (be32_at(w + i) && body_begins(w[i + 4]))
+			if (begins_frame(look, w + i))
 				return say_noise(look, i);
 		} else if (!look->at_eof) {
 			return say_more(look, i, i + 5);
@@ -314,18 +367,32 @@ static enum mor_item_kind be32_noise(const struct look *look)
 static enum mor_item_kind deframe_be32(const struct look *look)
 {
 	const char *w = look->window;
-	uint32_t size;
+	size_t need = 8; /* what a high first byte takes to be judged */
+	bool frame;
 
-	if (w[0] != '\0')
+	if (look->d->scanned) /* in the middle of noise */
 		return be32_noise(look);
-	if (look->len < 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
-	size = be32_at(w);
-	if (size && look->len == 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 5);
-	if (size && !body_begins(w[4]))
-		return be32_noise(look);
-	return sized(look, 4, size);
+	if (is_low(w[0])) {
+		if (look->len < 4)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
+		if (be32_at(w) == 0)
+			return sized(look, 4, 0);
+		need = 5;
+		if (look->len < need)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, need);
+		frame = begins_frame(look, w);
+	} else {
+		/* A byte that prints, and prints behind it: told at once, whatever follows. */
+		for (size_t i = 0, text = 0; i < look->len && i < 4; i++) {
+			text += is_text((unsigned char)w[i]);
+			if (text == 4)
+				return be32_noise(look);
+		}
+		if (look->len < need && !look->at_eof)
+			return say_more(look, 0, need);
+		frame = look->len >= 5 && is_high_header(look, look->len);
+	}
+	return frame ? sized(look, 4, be32_at(w)) : be32_noise(look);
 }
 
 /* ---- headers ---- */

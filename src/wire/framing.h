@@ -81,15 +81,18 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 /* `at_eof`: no byte will follow the window; then MORE is never returned for a non-empty window (a last
  * line without its newline is CORRUPT "truncated": never parse a half line), and an empty one gives MORE.
  *
- * Noise rules. lines: a whole line whose first non-blank byte is neither '{' nor '['. be32: every legal
- * header begins with byte 0x00 and no text byte is 0x00, so noise reaches up to the next 0x00 that
- * begins a header with a length whose 5th byte is '{' or '[' (a JSON text may be preceded by blanks:
- * space, tab, CR, LF also count as a legal 5th byte); a declared size over the limit whose body begins
- * that way is TOO_BIG, not noise. headers: a line that is no header line while no header of a block has
+ * Noise rules. lines: a whole line whose first non-blank byte is neither '{' nor '['. be32: headers of
+ * frames below 144 MiB begin with a byte below 0x09 and no text has such bytes, so noise reaches up to the next
+ * one that begins a length whose 5th byte is '{' or '[' (a JSON text may be preceded by blanks: space, tab, CR, LF
+ * also count as a legal 5th byte). A declared size over the limit whose body begins with '{' or '[' is TOO_BIG,
+ * not noise; so is a longer one at the beginning of the window, unless its four bytes are all text or a shorter
+ * frame begins in them (a print without newline before it). headers: a line that is no header line while no header of a block has
  * been seen is noise up to its newline; a header block without Content-Length, or with a bad one, is
  * noise as a whole; header names compare without case, others are ignored. decimal: a line that is no
  * minimum-width decimal number is noise up to its newline (STRICT: CORRUPT); a length line may not be
- * longer than 20 digits.
+ * longer than 19 digits.
+ * STRICT also: a declared size over the limit is CORRUPT, told at the digit that shows it; a zero-length
+ * frame is a FRAME with an empty body.
  * `reads`: at each frame's beginning the first bytes decide, and what they do not is the framing's own: '{' or '[' after
  * blanks is a line, "Content-Length" (in any case) headers, a digit a decimal length, a byte 0x00 a be32 one.
  * EOF_ENDS: a line that begins like JSON goes on over further lines until its brackets are closed. Where the stream ends

@@ -205,6 +205,24 @@ static void test_toml_warnings(void **state)
 	}
 }
 
+/* Another dialect might be one without a sandbox. */
+static void test_dialect_is_fixed(void **state)
+{
+	struct mor_manifest *m;
+
+	(void)state;
+	put("p/run", "");
+	put("p/plugin.toml", PLUGIN);
+	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n[plugin]\ndialect = \"plain\"\n");
+	refuse("p", MORTISE_EMANIFEST, "p/mortise.toml:4: plugin.dialect: plugin.toml beside it says how this plugin is spoken to and confined; to "
+	       "change that, use --dialect or your own configuration");
+	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n");
+	put("home/mortise/plugins/p.toml", "[plugin]\ndialect = \"plain\"\n");
+	m = load_path("p");
+	assert_string_equal(m->dialect, "plain");
+	mor_manifest_free(m);
+}
+
 /* ---- sunscreen-plugin.json ---- */
 
 #define ID "\"name\":\"hello\",\"version\":\"1.0.0\""
@@ -377,7 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_printed),       TREE_TEST(test_toml_refused), TREE_TEST(test_entry_stays_inside),
-		TREE_TEST(test_toml_warnings), TREE_TEST(test_json),	     TREE_TEST(test_json_launch),
+		TREE_TEST(test_toml_warnings), TREE_TEST(test_dialect_is_fixed), TREE_TEST(test_json),  TREE_TEST(test_json_launch),
 		TREE_TEST(test_json_refused),  TREE_TEST(test_json_versions), TREE_TEST(test_grpc),
 		TREE_TEST(test_entrypoint_stays_inside),
 	};
