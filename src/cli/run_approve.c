@@ -1,32 +1,17 @@
 /*
- * Before a plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so that no
- * script hangs; then the text is the command that answers.
+ * Before a Sunscreen plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so
+ * that no script hangs; then the text is the command that answers.
  */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/network.h"
 #include "cli/output.h"
 #include "cli/run_sunscreen.h"
 #include "cli/signals.h"
-#include "store/approval.h"
-
-/* Does the manifest ask for it? What the user has written, in --set or a file of their own, needs no second word. */
-static bool manifest_asks(const struct mor_manifest *m)
-{
-	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
-	const char *file = m->file ? strrchr(m->file, '/') : NULL, *origin = network ? strrchr(network->origin, '/') : NULL;
-
-	if (!network || strcmp(network->json, "true") != 0)
-		return false;
-	if (!file)
-		return true;
-	origin = origin ? origin + 1 : network->origin;
-	return strncmp(origin, file + 1, strlen(file + 1)) == 0;
-}
 
 /* As a shell would read it back. */
 static void append_quoted(struct mor_buf *out, const char *word)
@@ -95,12 +80,10 @@ static bool answered_yes(struct mor_run *run)
 
 int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const char *workspace, mortise_error *err)
 {
-	struct mor_approval approval = {
-		.directory = m->dir, .name = m->name, .version = m->version, .manifest = m->file, .permission = "network",
-	};
+	struct mor_approval approval = mor_network_approval(m);
 	int r;
 
-	if (run->args->plugin.unconfined || !m->file || !manifest_asks(m))
+	if (run->args->plugin.unconfined || !mor_network_asked(m))
 		return 0;
 	r = mor_approval_find(&approval, err);
 	if (r != 0)

@@ -176,6 +176,15 @@ class Approval(Sunscreen):
         self.assertIn("asks for the network", self.run_fails(4, "input", p, "hello").err)
         self.assertEqual(self.run_mortise("run", "-y", "-w", self.work, p, "hello").code, 0)
 
+    def test_other_commands_go_without(self):
+        p = self.toml(permissions=self.asks)
+        done = self.run_mortise("info", "--json", p)
+        self.assertEqual((done.code, done.json["confinement"]["policy"]["network"]), (0, False))
+        self.assertIn("nobody has granted it", done.err)
+        self.run_claim(p, "--yes")
+        done = self.run_mortise("info", "--json", p)
+        self.assertEqual((done.err, done.json["confinement"]["policy"]["network"]), ("", True))
+
     def test_the_machine_gets_json(self):
         done = self.run_mortise("run", "-w", self.work, "--json", self.toml(permissions=self.asks), "claim")
         self.assertEqual((done.code, done.json["kind"], done.json["exit_code"]), (4, "input", 4))
