@@ -267,8 +267,11 @@ static int read_context(struct mor_sun *sun, mortise_error *err)
 int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_sun sun = { .run = run };
-	int r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
+	int r;
 
+	if (run->args->gassist.system_info || run->args->gassist.session_limit)
+		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
+	r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
 	if (r == 0)
 		r = read_context(&sun, err);
 	if (r == 0 && run->args->hook && run->cli->words.unknown)

@@ -1,9 +1,11 @@
 """mortise run, by plugin.toml: words, workspace, configuration, hooks, what is printed, what it ends with."""
 import json
 import os
+import signal
+import subprocess
 import unittest
 
-from support import Case, ECHO
+from support import ECHO, LIMIT, MORTISE
 from sunscreen import Sunscreen
 
 
@@ -39,6 +41,7 @@ class Words(Sunscreen):
         self.assertIn("COMMAND", self.run_fails(2, "usage", p).err)
         self.assertIn("--context", self.run_fails(2, "usage", p, "echo", "--context", "{}").err)
         self.assertIn("PLUGIN", self.fails(2, "usage", "run").err)
+        self.assertIn("G-Assist", self.run_fails(2, "usage", p, "echo", "--system-info", "x").err)
         self.assertIn("unknown option --force", self.fails(2, "usage", "run", "--force", p).err)
         self.assertIn("use 'mortise call'", self.fails(2, "usage", "run", ECHO, "x").err)
         self.assertIn("no such file", self.fails(5, "not_found", "run", "nowhere", "x").err)
@@ -183,6 +186,17 @@ class Ends(Sunscreen):
         self.assertIn("/etc/passwd", self.run_fails(9, "sandbox_violation", self.toml(), "act", "--do", "read", "--at", "/etc/passwd",
                                                     "--later").err)
 
+    def test_interrupt(self):
+        words = ["run", "-w", self.work, "--show-wire", self.toml(), "act", "--do", "sleep", "--at", "60"]
+        with subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.env) as run:
+            while b'"method":"run"' not in run.stderr.readline():
+                self.assertIsNone(run.poll())
+            run.send_signal(signal.SIGINT)
+            out, err = run.communicate(timeout=LIMIT)
+        self.assertEqual((run.returncode, out), (130, b""))
+        self.assertTrue(err.decode().splitlines()[-1].startswith("cancelled: "), err)
+
     def test_the_next_run_works(self):
         p = self.toml()
         self.run_fails(9, "sandbox_violation", p, "act", "--do", "fork", "--at", "x")
@@ -200,6 +214,8 @@ class Hooks(Sunscreen):
     def test_context(self):
         self.assertEqual(self.context(), {"workspace_root": os.path.realpath(self.work)})
         self.assertEqual(self.context("--context", '{"more": [1]}')["more"], [1])
+        self.assertEqual(self.context("--context", '{"workspace_root": "/", "idl": 5}'),
+                         {"workspace_root": os.path.realpath(self.work), "idl": 5})
 
     def test_idl(self):
         self.file("ws/target/idl/app.json", '{"name": "app"}')
@@ -272,6 +288,12 @@ class Manifest(Sunscreen):
         for version in ("1/2", "..", ""):
             self.file("p/plugin.toml", text.replace('"1.0.0"', f'"{version}"'))
             self.run_fails(3, "manifest", p, "echo")
+
+    def test_oddities_are_warnings(self):
+        p = self.toml(permissions={"declared_paths": ["/no/such/place"]})
+        done = self.run_plugin(p, "claim")
+        self.assertEqual((done.code, done.out), (0, "claimed\n"))
+        self.assertIn("warning: /no/such/place: there is no such path", done.err)
 
     def test_spawn_cannot_be_granted(self):
         done = self.run_plugin(self.toml(), "echo", "--set", "sandbox.spawn=true")

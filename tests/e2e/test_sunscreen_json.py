@@ -229,6 +229,16 @@ class Confined(Sunscreen):
         (self.work / ".sunscreen").symlink_to(self.dir / "elsewhere")
         self.assertIn("links are not followed", self.run_fails(4, "input", p, "hello").err)
         self.assertEqual(list((self.dir / "elsewhere").iterdir()), [])
+        (self.work / ".sunscreen").unlink()
+        self.run_fails(4, "input", p, "hello", "--set", "plugin.name=../../x")
+        self.assertFalse((self.work / "x").exists())
+
+    def test_network_denied(self):
+        p = self.sh("/usr/bin/python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'\n" + answers(body()))
+        for level in LEVELS:
+            done = self.run_plugin(p, "hello", "--level", level)
+            self.assertEqual((done.code, done.err.split(":")[0]), (9, "sandbox_violation"))
+            self.assertIn("network", done.err)
 
     def test_children_are_confined_too(self):
         for level in LEVELS:
