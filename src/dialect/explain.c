@@ -173,6 +173,28 @@ static void draw_role(const struct mor_dialect *d, enum mor_role role, const cha
 		draw(d, m, remark, out);
 }
 
+/* One process per call: one row of these, whichever it is. */
+static void draw_only_call(const struct mor_dialect *d, struct mor_buf *out)
+{
+	const struct mor_method *m = NULL, *last = NULL;
+	char limit[32], text[LANE];
+
+	while ((m = mor_dialect_role(d, MOR_ROLE_CALL, m))) {
+		snprintf(text, sizeof(text), "%s%s  within %s", last ? "or " : "", mor_explain_name(d, m),
+			 mor_format_ms(m->timeout_ms, limit));
+		lane(out, text);
+		last = m;
+	}
+	if (!last)
+		return;
+	arrow(out, true);
+	if (d->shape == MOR_SHAPE_ONE_CALL)
+		lane(out, "closes stdin");
+	draw_answer(last, out);
+	if (d->shape == MOR_SHAPE_ONE_CALL)
+		lane(out, "awaits its exit: with status 0 the answer counts");
+}
+
 /* In the order of a real session, whatever the order of the table. */
 static void session(const struct mor_dialect *d, struct mor_buf *out)
 {
@@ -185,7 +207,12 @@ static void session(const struct mor_dialect *d, struct mor_buf *out)
 	draw_role(d, MOR_ROLE_INIT, "configuration", out);
 	if (d->health.flags & MOR_HEALTH_FIRST)
 		draw_role(d, MOR_ROLE_PING, "before the first call", out);
-	draw_role(d, MOR_ROLE_CALL, NULL, out);
+	if (d->shape != MOR_SHAPE_SESSION)
+		draw_only_call(d, out);
+	else
+		draw_role(d, MOR_ROLE_CALL, NULL, out);
+	if (d->shape == MOR_SHAPE_ONE_CALL)
+		return;
 	if (d->wire & MOR_WIRE_PLUGIN_GREETS) {
 		draw_role(d, MOR_ROLE_SERVE, NULL, out);
 		draw_role(d, MOR_ROLE_LOG, NULL, out);
