@@ -116,13 +116,13 @@ class Answers(Sunscreen):
         self.assertEqual(self.result(f"cat >/dev/null\nprintf '%s' '{body()}'\nsleep 1\n"), 1)
         self.assertGreater(time.monotonic() - begun, 0.9)
         p = self.sh(answers(body() + r"\n") + "sleep 60\n")
-        self.assertIn("did not exit after it had answered", self.run_fails(9, "timeout", p, "hello", "--timeout", "300ms").err)
+        self.assertIn("did not exit after it had answered", self.run_fails(9, "timeout", p, "hello", "--timeout", "5s").err)
 
     def test_background_child_does_not_block(self):
         p = self.sh(f"sleep 60 &\nprintf '%s' '{body()}'\n")
         begun = time.monotonic()
         self.run_ok(p, "hello")
-        self.assertLess(time.monotonic() - begun, 30)
+        self.assertLess(time.monotonic() - begun, 50)
 
     def test_stdout_closed_early(self):
         self.assertEqual(self.result(f"printf '%s' '{body()}'\nexec >&-\nsleep 0.3\n"), 1)
