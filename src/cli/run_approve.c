@@ -2,6 +2,7 @@
  * Before a Sunscreen plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so
  * that no script hangs; then the text is the command that answers.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ static void tell(struct mor_run *run, const struct mor_manifest *m, const char *
 }
 
 /* One line from the terminal; anything but yes is no. */
-static bool answered_yes(struct mor_run *run)
+static bool answered_yes(void)
 {
 	char line[64];
 	ssize_t n;
@@ -74,7 +75,7 @@ static bool answered_yes(struct mor_run *run)
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
 	if (n <= 0)
-		mor_note(run->cli, "%s", "");
+		fputc('\n', stderr); /* nobody has typed the end of this line */
 	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
 }
 
@@ -92,7 +93,7 @@ int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const cha
 		if (!isatty(STDIN_FILENO) || !run->cli->err_terminal)
 			return not_granted(run, m, err);
 		tell(run, m, workspace);
-		if (!answered_yes(run))
+		if (!answered_yes())
 			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") : not_granted(run, m, err);
 	}
 	return mor_approval_grant(&approval, err);
