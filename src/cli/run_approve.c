@@ -51,16 +51,21 @@ static int not_granted(struct mor_run *run, const struct mor_manifest *m, mortis
 static void tell(struct mor_run *run, const struct mor_manifest *m, const char *workspace)
 {
 	const struct mor_setting *read_paths = mor_manifest_setting(m, "sandbox", "read");
-	bool writes = false;
+	const struct mor_setting *place = mor_manifest_setting(m, "sandbox", "workspace");
+	bool writes = false, spawns = false;
 	char shown[300];
 
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
+	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
 	mor_note(run->cli, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
 	mor_note(run->cli, "  network          connect to any host, and so send what it can read");
-	mor_note(run->cli, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
+	if (!place || !place->text || *place->text)
+		mor_note(run->cli, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
 		mor_note(run->cli, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
+	if (spawns)
+		mor_note(run->cli, "  programs         start the system's programs, confined as it is");
 }
 
 /* One line from the terminal; anything but yes is no. */
