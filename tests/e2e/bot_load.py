@@ -132,7 +132,8 @@ class Load:
                     for name, times in self.delay.items() for p in (50, 99)}
         return {"events": self.count, "rate": self.given.rate, "calls_out": sum(map(len, self.got.values())), "crashes": crashes,
                 "slow": sum("slow" in text for text in self.texts), "wrong": wrong, **centiles,
-                "memory_kib": self.memory[-1][1], "memory_slope_kib_per_s": round(self.slope(), 2)}
+                "memory_kib": self.memory[-1][1], "memory_slope_kib_per_s": round(self.slope(), 2),
+                "memory_each_second": [size for _, size in self.memory[::5]]}
 
 
 def arguments(words=None):
