@@ -153,10 +153,13 @@ static void draw_answer(const struct mor_method *m, struct mor_buf *out)
 /* One message, and its answer where one comes. Messages of the plugin are drawn the other way. */
 static void draw(const struct mor_dialect *d, const struct mor_method *m, const char *remark, struct mor_buf *out)
 {
-	char limit[32], text[LANE];
+	const char *sent = mor_explain_sent(d, m);
+	char limit[32], text[2 * LANE];
 	bool to_plugin = m->from == MOR_FROM_HOST;
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", mor_explain_name(d, m),
+	if (sent)
+		remark = NULL; /* it speaks for itself */
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", mor_explain_name(d, m), sent ? " " : "", sent ? sent : "",
 		 remark ? "  " : "", remark ? remark : "", m->timeout_ms ? "  within " : "",
 		 m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	lane(out, text);
@@ -170,7 +173,8 @@ static void draw_role(const struct mor_dialect *d, enum mor_role role, const cha
 	const struct mor_method *m = NULL;
 
 	while ((m = mor_dialect_role(d, role, m)))
-		draw(d, m, remark, out);
+		if (mor_dialect_is_default(d, m))
+			draw(d, m, remark, out);
 }
 
 /* In the order of a real session, whatever the order of the table. */

@@ -69,10 +69,22 @@ static void list_fields(struct mor_buf *out, unsigned indent, const struct mor_f
 			one_field(out, indent, f);
 }
 
-static void facts(const struct mor_method *m, struct mor_buf *out)
+const char *mor_explain_sent(const struct mor_dialect *dialect, const struct mor_method *method)
+{
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (m != method && m->from == method->from && strcmp(m->name, method->name) == 0)
+			return method->template;
+	return NULL;
+}
+
+static void facts(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
 	const char *also = m->flags & MOR_M_WHY_FAILS ? m->why : NULL;
 
+	if (mor_explain_sent(d, m))
+		mor_buf_printf(out, "    Sent as %s\n", mor_explain_sent(d, m));
+	if (!mor_dialect_is_default(d, m))
+		mor_buf_printf(out, "    Only with the quirk %s\n", m->when);
 	if (m->needs)
 		mor_buf_printf(out, "    Needs interface %s\n", m->needs);
 	if (m->flags & MOR_M_OPTIONAL)
@@ -94,6 +106,14 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 	return "any method";
 }
 
+/* Another form of a message has the fields of the first. */
+static bool is_told(const struct mor_dialect *d, const struct mor_method *m)
+{
+	const struct mor_method *first = mor_dialect_method(d, m->from, mor_slice_of(m->name));
+
+	return first != m && first->params == m->params && first->result == m->result;
+}
+
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
 	char limit[32];
@@ -102,7 +122,9 @@ static void one_method(const struct mor_dialect *d, const struct mor_method *m, 
 		       m->timeout_ms ? "    " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);
-	facts(m, out);
+	facts(d, m, out);
+	if (is_told(d, m))
+		return;
 	if (m->params) {
 		mor_buf_text(out, "    params\n");
 		list_fields(out, 6, m->params);

@@ -34,6 +34,8 @@ void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg);
 
 /* "any other method" for "*". */
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method);
+/* Where several rows share one name, what is sent tells them apart. Else NULL. */
+const char *mor_explain_sent(const struct mor_dialect *dialect, const struct mor_method *method);
 /* Per-method part of `explain`, in a file of its own. */
 void mor_explain_methods(const struct mor_dialect *dialect, struct mor_buf *out);
 /* Text wrapped at 100 columns, every line behind `indent` blanks; the first begins at column `at`. */
