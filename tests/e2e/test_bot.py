@@ -457,7 +457,7 @@ class Signals(BotCase):
 class Load(Case):
     def test_a_steady_stream(self):
         """A short version of `bot_load.py`, whose full one is a row of ./dev bench."""
-        found = bot_load.measure(["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"])
+        found = bot_load.measure(bot_load.arguments(["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"]))
         self.assertEqual(found["wrong"], [], found)
         self.assertEqual((found["events"], found["crashes"], found["slow"]), (800, 3, 2))
 
