@@ -127,7 +127,8 @@ static int read_meta(const struct mor_value *root, struct mor_onebot_event *even
 	r = read_id(root, "self_id", &event->self_id, err);
 	if (r == 0 && !event->self_id)
 		return mor_fail(err, MORTISE_EINPUT, "self_id is missing");
-	event->kind = MOR_ONEBOT_CONNECT;
+	if (r == 0)
+		event->kind = MOR_ONEBOT_CONNECT;
 	return r;
 }
 
@@ -148,15 +149,15 @@ static int read_response(const struct mor_value *root, struct mor_onebot_event *
 	char number[48];
 	int r = copy(mor_json_get(root, "echo"), &event->echo, err);
 
-	event->kind = MOR_ONEBOT_RESPONSE;
 	event->failed = is(root, "status", "failed");
 	for (size_t i = 0; r == 0 && !event->why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		r = copy(mor_json_get(root, reasons[i]), &event->why, err);
-	if (r < 0 || event->why)
-		return r;
 	snprintf(number, sizeof(number), "retcode %lld", (long long)mor_json_int(mor_json_get(root, "retcode"), 0));
-	event->why = mor_strdup(number);
-	return event->why ? 0 : no_memory(err);
+	if (r == 0 && !event->why && !(event->why = mor_strdup(number)))
+		r = no_memory(err);
+	if (r == 0)
+		event->kind = MOR_ONEBOT_RESPONSE;
+	return r;
 }
 
 /* ---- ours ---- */
