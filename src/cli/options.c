@@ -174,7 +174,8 @@ static int parse_short(struct parser *p)
 
 		option = find(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
-			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c", *at);
+			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
+					p->words->loose ? "; what is the plugin's goes after \"--\"" : "");
 		if (!option->arg) {
 			r = store(p, option, base, NULL);
 			if (r < 0)

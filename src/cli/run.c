@@ -12,7 +12,7 @@
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
-	  "more for the plugin to know, JSON or @FILE: members of a hook's context; what was said before (G-Assist)",
+	  "JSON or @FILE: more members of a hook's context; G-Assist: what was said before",
 	  MOR_OPT_TEXT, FIELD(context), NULL },
 	{ 0 },
 };
@@ -44,6 +44,8 @@ static const struct {
 	mor_run_fn *run;
 } rows[] = {
 	{ "gassist", false, mor_run_gassist },
+	{ "sunscreen", true, mor_run_sunscreen },
+	{ "sunscreen-json", true, mor_run_sunscreen },
 	{ NULL, false, NULL },
 };
 

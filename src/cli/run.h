@@ -33,5 +33,6 @@ struct mor_run {
  * what it has reported by itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
 mor_run_fn mor_run_gassist;
+mor_run_fn mor_run_sunscreen;
 
 #endif

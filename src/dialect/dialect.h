@@ -102,7 +102,9 @@ enum mor_method_flags {
 	MOR_M_WHY_FAILS = 8, /* a non-null value at `why` is a failure by itself                        */
 	MOR_M_PARAMS = 16,   /* always sends a params object, {} when there is none                     */
 	MOR_M_ONE_AT_A_TIME = 32 /* SERVE: from the request until a DONE note of the plugin (where the dialect has
-				no such row: until the answer) a second one is a breach                 */
+				no such row: until the answer) a second one is a breach. An error as answer frees the
+				place. DONE then ends no call of ours and is told as a NOTE event; with nothing to end it
+				is a warning (STRICT: a breach)                                         */
 };
 
 struct mor_method {
@@ -181,14 +183,17 @@ struct mor_health {
 struct mor_restart {
 	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
 	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
-	uint32_t clean; /* unasked exits with status 0, no call and no ONE_AT_A_TIME request under way: restarted at
-			   once, at most this many in a row without work between; 0: they are deaths        */
+	uint32_t clean; /* unasked exits with status 0, no call and no answered ONE_AT_A_TIME request under way: restarted
+			   at once and no deaths; the so-many-th in a row without work between is the last: FAILED.
+			   0: they are deaths                                                               */
 };
 
 struct mor_stop {
 	uint32_t bye_ms;  /* after BYE was written: how long its answer may take before stdin is closed */
 	uint32_t term_ms; /* from the beginning of the ladder to SIGTERM                                */
 	uint32_t kill_ms; /* from SIGTERM to SIGKILL                                                    */
+	bool hold;        /* the specification grants term_ms: every stop but STOP_NOW begins with closing stdin, no signal
+			     comes sooner than term_ms after that, and the guardian keeps both times after our death */
 };
 
 enum mor_shape {
@@ -208,7 +213,11 @@ enum mor_wire_flags {
 	MOR_WIRE_ANY_REPLY_ID = 64,      /* with one call in flight, a response with another id or none is its answer */
 	MOR_WIRE_NOISE_IS_BREACH = 128,  /* bytes that are no frame end the session (Kythe)               */
 	MOR_WIRE_EOF_ANSWERS_BYE = 256,  /* end of stdout or exit instead of an answer to BYE is success   */
-	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered   */
+	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered (by template
+					    or hook; told as a NOTE event with the answer). Its time limit counts from the
+					    start. Anything else before, HELLO twice or as a note: breach. Such a plugin is
+					    wanted as long as nobody stopped it, so it is restarted without a call; where we
+					    have closed its stdin the embedder decides                     */
 	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call;
 					    without it, only a note whose row has no ref does           */
 	MOR_WIRE_ANSWER_FAULTS = 2048    /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null:

@@ -7,6 +7,7 @@
 
 extern const struct mor_dialect mor_dialect_plain;
 extern const struct mor_dialect mor_dialect_yams;
+extern const struct mor_dialect mor_dialect_kythe;
 extern const struct mor_dialect mor_dialect_ayiou;
 extern const struct mor_dialect mor_dialect_gassist;
 extern const struct mor_dialect mor_dialect_sunscreen, mor_dialect_sunscreen_json;

@@ -14,6 +14,7 @@ static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_gassist,
 	&mor_dialect_sunscreen,
 	&mor_dialect_sunscreen_json,
+	&mor_dialect_kythe,
 	NULL,
 };
 

@@ -66,6 +66,7 @@ static const struct mor_bit_name wire_names[] = {
 	{ MOR_WIRE_EOF_ANSWERS_BYE, "eof_answers_bye" },
 	{ MOR_WIRE_PLUGIN_GREETS, "plugin_greets" },
 	{ MOR_WIRE_ANY_REF, "any_ref" },
+	{ MOR_WIRE_ANSWER_FAULTS, "answer_faults" },
 	{ 0, NULL },
 };
 static const struct mor_bit_name method_names[] = {
@@ -74,6 +75,7 @@ static const struct mor_bit_name method_names[] = {
 	{ MOR_M_TOLERANT, "tolerant" },
 	{ MOR_M_WHY_FAILS, "why_fails" },
 	{ MOR_M_PARAMS, "params" },
+	{ MOR_M_ONE_AT_A_TIME, "one_at_a_time" },
 	{ 0, NULL },
 };
 static const struct mor_bit_name health_names[] = {
@@ -210,6 +212,7 @@ static void clocks(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "bye_ms", d->stop.bye_ms);
 	mor_w_pair_int(w, "term_ms", d->stop.term_ms);
 	mor_w_pair_int(w, "kill_ms", d->stop.kill_ms);
+	mor_w_pair_bool(w, "hold", d->stop.hold);
 	mor_w_end(w);
 	mor_w_key(w, "health");
 	mor_w_object(w);
@@ -227,6 +230,7 @@ static void clocks(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "cap_ms", d->restart.cap_ms);
 	mor_w_pair_int(w, "intensity", d->restart.intensity);
 	mor_w_pair_int(w, "period_ms", d->restart.period_ms);
+	mor_w_pair_int(w, "clean", d->restart.clean);
 	mor_w_end(w);
 }
 

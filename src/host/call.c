@@ -293,6 +293,9 @@ static int shape(mortise_plugin *plugin, const char *action, const mortise_call_
 	call->name = action;
 	call->row = opt->flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
 					: find_action(plugin, action);
+	if (!call->row && (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+		return mor_fail(err, MORTISE_EINVAL, "%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
+				plugin->session.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
 	if (opt->flags & MORTISE_RAW)

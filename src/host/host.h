@@ -7,7 +7,8 @@
  *	answer.c     is this answer a success? synchronous calls      table.c      id -> call
  *	receive.c    what arrives: replies, notes, faults             request.c    what the plugin asks; batches
  *	supervise.c  start, death, backoff, the stop ladder           health.c     pings and their verdicts
- *	describe.c   describe JSON                                    pool.c       several workers, one queue
+ *	client.c     plugins that call and are served                 describe.c   describe JSON
+ *	pool.c       several workers, one queue
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
@@ -168,12 +169,14 @@ void mor_call_free_spares(mortise_host *host);
 struct mor_batch {
 	unsigned open;       /* elements not answered yet, plus one while the batch is being read */
 	struct mor_buf out;  /* "[...": replies so far */
+	bool sent;           /* before its time, with a breach: nothing is added any more */
 };
 
 struct mortise_request {
 	struct mor_list node;
 	mortise_plugin *plugin; /* NULL once it died */
 	struct mor_batch *batch;
+	const struct mor_method *row; /* NULL: no row names it */
 	char *id;               /* verbatim JSON */
 	bool answered;
 };
@@ -185,6 +188,36 @@ void mor_request_free_orphans(mortise_host *host);
 /* Answers on behalf of nobody: no handle was made. */
 void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code,
 			const char *message);
+/* An error response, where the message has an id. code MORTISE_EPROTO is a breach: what the batch holds so far goes out,
+ * and the session ends. */
+void mor_request_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch,
+		       mortise_error *error);
+
+/* ---- client.c: plugins that call and are served ---- */
+
+struct mor_work { /* the ONE_AT_A_TIME request that takes the place */
+	const struct mor_method *row; /* NULL: the place is free */
+	bool handed_out;              /* answered: until DONE it is under way */
+};
+/* The time limit of the plugin's own greeting begins. */
+void mor_client_await_hello(mortise_plugin *plugin);
+/* May this request or note be heard yet, or still? false: it was a breach, and that has been seen to. */
+bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+		       struct mor_batch *batch);
+void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer);
+/* As mor_client_admits(), of the one place for such requests; asked() takes it. */
+bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+			  struct mor_batch *batch);
+void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
+void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
+/* Does a DONE note of this dialect speak of such work, and not of a call of ours? */
+bool mor_client_ends_work(const struct mor_dialect *dialect);
+/* DONE came. true: it ended something, tell the embedder. */
+bool mor_client_done(mortise_plugin *plugin, const struct mor_message *message);
+/* An end that is no death (restart.clean), and where the plugin goes after it. */
+bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how);
+enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure);
+void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const char *text);
 
 /* ---- plugins ---- */
 
@@ -276,11 +309,16 @@ struct mortise_plugin {
 	const struct mor_method *bye; /* the goodbye that was said last */
 	enum mortise_state after_drain;
 	int64_t ladder_ms;
-	struct mor_timer ladder, restart_timer, broken_timer;
+	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
 	struct mor_timer deadline;   /* not later than the earliest due_ms of a call */
 	const char *broken;
 	int64_t deaths[MOR_DEATHS];
 	unsigned death_count, backoff_step;
+	unsigned clean_exits;        /* in a row, without work between                       */
+	int32_t restart_ms;          /* until the restart that follows; -1: as the backoff says */
+	struct mor_work work;
+	bool deaf;                   /* after a breach: what still comes is read and discarded  */
+	bool walked_out;             /* it closed its stdout by itself with nothing under way   */
 	struct mor_health_state health;
 	struct mor_keep_state keep;
 	bool failed_without_ref;     /* the last message was such a FAIL note */
@@ -377,6 +415,8 @@ void mor_receive_message(void *arg, const struct mor_message *message);
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message); /* no tap, no counting */
 void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count);
+/* A DROPPED event: `what`, and whose. */
+void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id);
 
 /* ---- pools ---- */
 

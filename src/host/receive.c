@@ -8,7 +8,7 @@
 #include "host/host.h"
 #include "wire/envelope.h"
 
-static void dropped(mortise_plugin *plugin, const char *what, struct mor_slice id)
+void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)
 {
 	char excerpt[64];
 
@@ -41,10 +41,10 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
-		dropped(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
+		mor_receive_drop(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
 			message->kind == MOR_MSG_ERROR ? message->error : message->id);
 	else
-		dropped(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
+		mor_receive_drop(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
 }
 
 /* ---- notes ---- */
@@ -184,15 +184,15 @@ static void call_note(const struct note *note)
 	note->plugin->failed_without_ref = false;
 	if (echo) {
 		/* A failure told twice, by FAIL and then by DONE: the second must not hit the next call. */
-		dropped(note->plugin, "the end of a call that has failed already", note->message->method);
+		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
 	} else if (!call && refers(note)) {
-		dropped(note->plugin, "a note about a call that is over", note->message->method);
+		mor_receive_drop(note->plugin, "a note about a call that is over", note->message->method);
 	} else if (!call) {
 		pass_note(note); /* perhaps something of the plugin's own */
 	} else if (call->state == MOR_CALL_LATE && note->row->role == MOR_ROLE_PIECE) {
-		dropped(note->plugin, "a piece of a call that is over", note->message->method);
+		mor_receive_drop(note->plugin, "a piece of a call that is over", note->message->method);
 	} else if (call->state == MOR_CALL_LATE) {
-		dropped(note->plugin, "late end of a call", note->message->method);
+		mor_receive_drop(note->plugin, "late end of a call", note->message->method);
 		mor_call_release(call);
 	} else if (note->row->role == MOR_ROLE_PIECE) {
 		MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
@@ -209,6 +209,13 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	struct note note = { plugin, mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method), message, NULL };
 	enum mor_role role = note.row ? note.row->role : MOR_ROLE_NOTE;
 
+	if (!mor_client_admits(plugin, note.row, message, NULL))
+		return;
+	if (role == MOR_ROLE_DONE && mor_client_ends_work(plugin->dialect)) {
+		if (mor_client_done(plugin, message))
+			pass_note(&note);
+		return;
+	}
 	if (role != MOR_ROLE_PIECE && role != MOR_ROLE_DONE && role != MOR_ROLE_FAIL && role != MOR_ROLE_LOG) {
 		pass_note(&note);
 		return;
@@ -235,7 +242,8 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
 		plugin->failed_without_ref = false;
-	mor_receive_route(plugin, message);
+	if (!plugin->deaf)
+		mor_receive_route(plugin, message);
 }
 
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message)
@@ -286,9 +294,15 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 
 	MOR_HOLD(plugin);
 	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	if (plugin->deaf)
+		return;
 	switch (fault) {
 	case MOR_FAULT_BAD_JSON:
-		fail_one(plugin, message, MORTISE_EPROTO, text);
+	case MOR_FAULT_NO_MESSAGE:
+		if (plugin->link_options.every_fault)
+			mor_client_answer_fault(plugin, fault, text);
+		else
+			fail_one(plugin, message, MORTISE_EPROTO, text);
 		break;
 	case MOR_FAULT_TOO_BIG:
 		fail_one(plugin, message, MORTISE_ELIMIT, text);

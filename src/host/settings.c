@@ -45,6 +45,7 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	    (r = mor_manifest_uint(m, "limits", "in_flight", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->restart.clean, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "quirks", "frame_pad", &pad, err)) < 0)
 		return r;
 	if (plugin->restart.intensity > MOR_DEATHS)
@@ -128,13 +129,20 @@ static int check_quirks(mortise_plugin *plugin, mortise_error *err)
 		if (!quirk || !quirk->name)
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
 					setting->origin, setting->key, plugin->dialect->name);
-		const char *value = mor_manifest_text(plugin->manifest, "quirks", setting->key);
+		const char *value = plugin->session.quirk(&plugin->session, setting->key);
 
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value ? value : ""), quirk->one_of))
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s", setting->origin,
 					quirk->name, quirk->one_of);
 	}
 	return 0;
+}
+
+static bool quirk_is_set(mortise_plugin *plugin, const char *name)
+{
+	const char *value = plugin->session.quirk(&plugin->session, name);
+
+	return value && strcmp(value, "true") == 0;
 }
 
 /* A quirk that the core obeys: how much silence it takes. */
@@ -169,6 +177,10 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	plugin->link_options.envelope_flags = envelope_flags(plugin);
 	if (dialect->wire & MOR_WIRE_NOISE_IS_BREACH)
 		plugin->link_options.deframe_flags |= MOR_DEFRAME_STRICT;
+	if (quirk_is_set(plugin, "leading_zeros"))
+		plugin->link_options.deframe_flags |= MOR_DEFRAME_LEADING_ZEROS;
+	plugin->link_options.every_fault = dialect->wire & MOR_WIRE_ANSWER_FAULTS;
+	plugin->restart_ms = -1;
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
 	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = check_quirks(plugin, err)) < 0 ||

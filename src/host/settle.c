@@ -60,10 +60,12 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 
 static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
-	if (verdict->status == 0)
+	if (verdict->status == 0) {
 		plugin->counters.answered++;
-	else
+		plugin->clean_exits = 0;
+	} else {
 		plugin->counters.failed++;
+	}
 	if (verdict->error)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 }

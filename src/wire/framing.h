@@ -90,7 +90,9 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
  * been seen is noise up to its newline; a header block without Content-Length, or with a bad one, is
  * noise as a whole; header names compare without case, others are ignored. decimal: a line that is no
  * minimum-width decimal number is noise up to its newline (STRICT: CORRUPT); a length line may not be
- * longer than 20 digits.
+ * longer than 19 digits.
+ * STRICT also: a declared size over the limit is CORRUPT, told at the digit that shows it; a zero-length
+ * frame is a FRAME with an empty body.
  * `reads`: at each frame's beginning the first bytes decide, and what they do not is the framing's own: '{' or '[' after
  * blanks is a line, "Content-Length" (in any case) headers, a digit a decimal length, a byte 0x00 a be32 one.
  * EOF_ENDS: a line that begins like JSON goes on over further lines until its brackets are closed. Where the stream ends

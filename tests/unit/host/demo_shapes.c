@@ -44,7 +44,10 @@ const struct mor_dialect demo_run_dialect = {
 
 const struct mor_dialect *demo_find(const char *name)
 {
-	if (strcmp(name, demo_call_dialect.name) == 0)
-		return &demo_call_dialect;
-	return strcmp(name, demo_run_dialect.name) == 0 ? &demo_run_dialect : &demo_dialect;
+	static const struct mor_dialect *const all[] = { &demo_call_dialect, &demo_run_dialect, &demo_client_dialect };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcmp(name, all[i]->name) == 0)
+			return all[i];
+	return &demo_dialect;
 }

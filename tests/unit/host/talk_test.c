@@ -57,6 +57,8 @@ struct play {
 	struct script_link *last;
 };
 
+static bool bytewise; /* what the plugin sends arrives byte by byte */
+
 static _Noreturn void die(const struct play *play, unsigned line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void die(const struct play *play, unsigned line, const char *format, ...)
@@ -177,14 +179,16 @@ static void deliver(struct play *play, const struct mor_talk_step *step)
 
 	nothing_unclaimed(play, step->line);
 	if (step->kind == MOR_TALK_RECEIVE_RAW) {
-		script_deliver(script, step->text);
+		mor_buf_slice(&framed, step->text);
 	} else {
 		if (mor_talk_fill(step->text, &play->vars, &body, &error) < 0)
 			die(play, step->line, "%s", error.text);
 		mor_enframe(script->opt->framing, mor_buf_view(&body), &framed);
-		script_deliver(script, mor_buf_view(&framed));
 	}
-	settle_loop(play);
+	for (size_t at = 0, some = bytewise ? 1 : framed.len; at < framed.len && script_now == script; at += some) {
+		script_deliver(script, (struct mor_slice){ framed.data + at, some });
+		settle_loop(play);
+	}
 }
 
 static void end_process(struct play *play, const struct mor_talk_step *step)
@@ -209,9 +213,10 @@ static void end_process(struct play *play, const struct mor_talk_step *step)
 	settle_loop(play);
 }
 
-static void expect_event(struct play *play, const struct mor_talk_step *step)
+/* The first event that fits and is not claimed yet; NULL: there is none. */
+static struct event_record *find_event(struct play *play, struct mor_slice rest, unsigned line)
 {
-	struct mor_slice rest = step->text, name = next_word(&rest), key, value;
+	struct mor_slice name = next_word(&rest), key, value;
 
 	settle_loop(play);
 	for (int i = 0; i < play->event_count; i++) {
@@ -229,14 +234,21 @@ static void expect_event(struct play *play, const struct mor_talk_step *step)
 			else if (mor_slice_is(key, "params"))
 				fits = event->params && mor_talk_match(value, mor_slice_of(event->params), &play->vars, NULL) == 0;
 			else
-				die(play, step->line, "unknown key %.*s", (int)key.len, key.ptr);
+				die(play, line, "unknown key %.*s", (int)key.len, key.ptr);
 		}
-		if (fits) {
-			event->claimed = true;
-			return;
-		}
+		if (fits)
+			return event;
 	}
-	die(play, step->line, "no such event: %.*s", (int)step->text.len, step->text.ptr);
+	return NULL;
+}
+
+static void expect_event(struct play *play, const struct mor_talk_step *step)
+{
+	struct event_record *event = find_event(play, step->text, step->line);
+
+	if (!event)
+		die(play, step->line, "no such event: %.*s", (int)step->text.len, step->text.ptr);
+	event->claimed = true;
 }
 
 /* ---- acts ---- */
@@ -391,6 +403,54 @@ static mortise_request *open_request(struct play *play, unsigned line)
 	die(play, line, "no request is open");
 }
 
+/* The oldest one with this method. */
+static mortise_request *open_request_of(struct play *play, struct mor_slice method, unsigned line)
+{
+	for (int i = 0; i < play->asked_count; i++) {
+		if (!play->asked[i].answered && mor_slice_is(method, play->asked[i].method)) {
+			play->asked[i].answered = true;
+			return play->asked[i].request;
+		}
+	}
+	die(play, line, "no request \"%.*s\" is open", (int)method.len, method.ptr);
+}
+
+static void act_answer(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_request *request = open_request_of(play, next_word(&rest), line);
+	int r = mortise_request_reply(request, (mortise_json){ rest.ptr, rest.len });
+
+	if (r < 0)
+		die(play, line, "the answer was not taken: %s", mortise_status_name(r));
+}
+
+static void act_gone(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_request *request = open_request_of(play, next_word(&rest), line);
+
+	if (mortise_request_plugin(request))
+		die(play, line, "its process is still there");
+	if (mortise_request_reply(request, (mortise_json){ "{}", 2 }) != MORTISE_ECLOSED)
+		die(play, line, "it could be answered");
+}
+
+static void act_never(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct event_record *event = find_event(play, rest, line);
+
+	if (event)
+		die(play, line, "there was one: %s", event->text);
+}
+
+static void act_quiet(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct script_link *script = running(play, line);
+
+	(void)rest;
+	if (script->terminated || script->killed)
+		die(play, line, "the host has sent %s", script->killed ? "SIGKILL" : "SIGTERM");
+}
+
 static void act_reply(struct play *play, struct mor_slice rest, unsigned line)
 {
 	mortise_request_reply(open_request(play, line), (mortise_json){ rest.ptr, rest.len });
@@ -426,9 +486,15 @@ static void act_health(struct play *play, struct mor_slice rest, unsigned line)
 
 static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
 {
-	(void)rest;
-	(void)line;
-	mortise_plugin_stop(play->plugin, MORTISE_STOP_POLITE);
+	enum mortise_stop how = MORTISE_STOP_POLITE;
+
+	if (mor_slice_is(trim(rest), "input"))
+		how = MORTISE_STOP_INPUT;
+	else if (mor_slice_is(trim(rest), "now"))
+		how = MORTISE_STOP_NOW;
+	else if (rest.len)
+		die(play, line, "stop, stop input or stop now");
+	mortise_plugin_stop(play->plugin, how);
 }
 
 /* Read before the start, by open_plugin(). */
@@ -446,6 +512,7 @@ static const struct {
 	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
 	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
 	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
+	{ "answer", act_answer },   { "gone", act_gone },   { "never", act_never },     { "quiet", act_quiet },
 	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
 };
 
@@ -641,8 +708,12 @@ static void add(const char *path)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		add(argv[i]);
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--bytewise") == 0)
+			bytewise = true;
+		else
+			add(argv[i]);
+	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return _cmocka_run_group_tests("talk", tests, test_count, NULL, NULL);
 }

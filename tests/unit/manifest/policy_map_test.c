@@ -105,12 +105,12 @@ static void test_permissions_refused(void **state)
 static void test_capabilities(void **state)
 {
 	(void)state;
-	expect(CAPABILITIES, NULL, "workspace_write=true spawn=true");
-	expect(CAPABILITIES, "{\"network\":true}", "network=true workspace_write=true spawn=true");
-	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}", "workspace_write=true spawn=true");
+	expect(CAPABILITIES, NULL, "workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"network\":true}", "network=true workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}", "workspace_write=true spawn=true quiet_tmp=true");
 	expect(CAPABILITIES, "{\"network\":false,\"filesystem\":[\"scratch\"]}",
-	       "network=false workspace_write=false workspace=\"\" spawn=true");
-	expect(CAPABILITIES, "{\"filesystem\":[]}", "workspace_write=false workspace=\"\" spawn=true");
+	       "network=false workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[]}", "workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
 }
 
 static void test_capabilities_refused(void **state)
