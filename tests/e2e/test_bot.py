@@ -321,6 +321,20 @@ class Deaths(BotCase):
         # Each new process learns that it starts and that the bot is connected.
         self.assertEqual(self.asked("a", "lifecycle")[:6], ['{"startup": null}', '{"bot_connect": {"self_id": 5}}'] * 3)
 
+    def test_death_between_events(self):
+        """It ends by itself while nothing is asked of it: a new process is there before the next event."""
+        script = self.file("once.py", (HERE / "template.py").read_text() + '    if request.get("method") == "handle":\n        break\n')
+        process = self.start(self.bot(("once", [PYTHON, script], "auto_restart = true")), "-v")
+        self.until(process.stderr, "ready: 1 of 1")
+        for _ in range(3):
+            process.stdin.write('{"text":"/mycommand"}\n')
+            process.stdin.flush()
+            self.assertIn("from Python", process.stdout.readline())
+            self.until(process.stderr, "greeting -> ready")
+        out, err = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, out), (0, ""))
+        self.assertNotIn("crashed", err)
+
     def test_max_restarts(self):
         bot = self.bot(self.stage("a", "auto_restart = true", "max_restarts = 1", crash="bad"), self.stage("b", answer={"reply": "@"}))
         done = self.chat(bot, *({"text": "bad"} for _ in range(5)), code=1)
