@@ -111,12 +111,20 @@ static void fail(struct chat *chat, const mortise_error *err)
 	chat->exit_code = mor_fail_cli(chat->cli, &(struct mor_report){ .error = err, .plugin = chat->turn.typed });
 }
 
+/* One that was just killed is gone in a moment, and then the next request starts it anew. */
+static bool is_not_ending(void *arg)
+{
+	return mortise_plugin_state(((struct chat *)arg)->turn.plugin) != MORTISE_DRAINING;
+}
+
 /* One request. Ctrl-C ends it, and the plugin with it: the protocol has no word for "stop". */
 static void take_turn(struct chat *chat, const char *action, struct mor_slice params)
 {
 	mortise_error err = { 0 };
-	int r = mor_turn_run(&chat->turn, action, (mortise_json){ params.ptr, params.len }, &err);
+	int r = mor_session_run(&chat->session, is_not_ending, chat);
 
+	if (r == 0)
+		r = mor_turn_run(&chat->turn, action, (mortise_json){ params.ptr, params.len }, &err);
 	if (chat->turn.exit_code)
 		chat->exit_code = chat->turn.exit_code;
 	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {

@@ -309,8 +309,6 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
 /* False where an earlier row of the same side has the same wire name. */
 bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row);
-/* False where its `when` wants another quirk than the default. */
-bool mor_dialect_is_default(const struct mor_dialect *dialect, const struct mor_method *row);
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code); /* NULL: unknown */
 /* What we call a status of our own on this wire: the table's code, else `fallback`. */
 int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback);

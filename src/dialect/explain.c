@@ -164,8 +164,15 @@ static void draw(const struct mor_dialect *d, const struct mor_method *m, const 
 		 m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	lane(out, text);
 	arrow(out, to_plugin);
-	if (m->settle != MOR_BY_WRITE)
-		draw_answer(m, out);
+	if (m->settle == MOR_BY_WRITE || (to_plugin && m->settle == MOR_BY_FIRST))
+		return;
+	if (m->settle == MOR_BY_NOTE && m->ack_ms) {
+		snprintf(text, sizeof(text), "acknowledged  within %s", mor_format_ms(m->ack_ms, limit));
+		lane(out, text);
+		arrow(out, !to_plugin);
+		return;
+	}
+	draw_answer(m, out);
 }
 
 static void draw_role(const struct mor_dialect *d, enum mor_role role, const char *remark, struct mor_buf *out)
@@ -173,8 +180,41 @@ static void draw_role(const struct mor_dialect *d, enum mor_role role, const cha
 	const struct mor_method *m = NULL;
 
 	while ((m = mor_dialect_role(d, role, m)))
-		if (mor_dialect_is_default(d, m))
+		if (mor_explain_is_default(d, m))
 			draw(d, m, remark, out);
+}
+
+/* A call that streams: its pieces, then whichever end comes. */
+static void draw_stream(const struct mor_dialect *d, const struct mor_method *call, struct mor_buf *out)
+{
+	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_DONE, NULL);
+	char names[LANE] = "";
+	size_t used = 0;
+
+	if (!m || !call || (call->settle != MOR_BY_FIRST && call->settle != MOR_BY_NOTE))
+		return;
+	draw_role(d, MOR_ROLE_PIECE, "any number of them", out);
+	for (m = d->methods; m->name; m++)
+		if ((m->role == MOR_ROLE_DONE || m->role == MOR_ROLE_FAIL) && used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? " or " : "", m->name);
+	if (call->settle == MOR_BY_FIRST && used < sizeof(names))
+		snprintf(names + used, sizeof(names) - used, " or a result");
+	lane(out, names);
+	arrow(out, false);
+}
+
+/* Further turns, where a result may ask for them. */
+static void draw_turns(const struct mor_dialect *d, struct mor_buf *out)
+{
+	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_INPUT, NULL);
+	char text[LANE + 24];
+
+	if (!m)
+		return;
+	snprintf(text, sizeof(text), "as long as %s says so:", m->keep ? m->keep : "the plugin");
+	lane(out, text);
+	draw(d, m, NULL, out);
+	draw_stream(d, m, out);
 }
 
 /* In the order of a real session, whatever the order of the table. */
@@ -190,6 +230,8 @@ static void session(const struct mor_dialect *d, struct mor_buf *out)
 	if (d->health.flags & MOR_HEALTH_FIRST)
 		draw_role(d, MOR_ROLE_PING, "before the first call", out);
 	draw_role(d, MOR_ROLE_CALL, NULL, out);
+	draw_stream(d, mor_dialect_role(d, MOR_ROLE_CALL, NULL), out);
+	draw_turns(d, out);
 	if (d->wire & MOR_WIRE_PLUGIN_GREETS) {
 		draw_role(d, MOR_ROLE_SERVE, NULL, out);
 		draw_role(d, MOR_ROLE_LOG, NULL, out);
@@ -212,6 +254,8 @@ static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL);
 	char limit[32];
 
+	if (m && m->late == MOR_LATE_KILL)
+		mor_buf_text(out, "\n  A plugin that lets a call time out is killed.\n");
 	if (!m || m->late != MOR_LATE_DROP)
 		return;
 	mor_buf_printf(out, "\n  A plugin that let a call time out has %s to answer late (that answer is dropped).\n"
@@ -219,16 +263,31 @@ static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 		       m->late_ms ? mor_format_ms(m->late_ms, limit) : "as long again");
 }
 
+static const char *counted_from(const struct mor_method *m)
+{
+	if (m->from != MOR_FROM_HOST)
+		return " from the start of the process";
+	if (m->clock == MOR_FROM_SIGN)
+		return " from the last message of the plugin (--strict: from the request)";
+	return m->clock == MOR_FROM_PIECE ? " from its last piece" : "";
+}
+
 static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 {
 	char limit[32];
 
 	heading(out, "Time limits");
-	for (const struct mor_method *m = d->methods; m->name; m++)
-		if (m->from == MOR_FROM_HOST || m->role == MOR_ROLE_HELLO)
-			mor_buf_printf(out, "  %-24s%s%s\n", mor_explain_name(d, m),
-				       m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none",
-				       m->from == MOR_FROM_HOST ? "" : " from the start of the process");
+	for (const struct mor_method *m = d->methods; m->name; m++) {
+		if (!mor_explain_is_default(d, m) || (m->from != MOR_FROM_HOST && m->role != MOR_ROLE_HELLO))
+			continue;
+		mor_buf_printf(out, "  %-24s%s%s\n", mor_explain_name(d, m),
+			       m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none", counted_from(m));
+		if (m->ack_ms)
+			mor_buf_printf(out, "  %-24s%s\n", "  acknowledgement", mor_format_ms(m->ack_ms, limit));
+	}
+	if (d->session_ms)
+		mor_buf_printf(out, "  %-24s%s from the first kept turn, announced 30 s before (limits.session)\n",
+			       "a session in all", mor_format_ms(d->session_ms, limit));
 	lateness(d, out);
 }
 
@@ -256,13 +315,17 @@ static void health(const struct mor_dialect *d, struct mor_buf *out)
 	heading(out, "Health");
 	line(out, "Method", ping->name);
 	health_times(h, out);
-	snprintf(text, sizeof(text), "%s: %s", h->at ? h->at : "any answer", h->good ? h->good : "");
+	snprintf(text, sizeof(text), "%s%s%s", h->at ? h->at : "any answer", h->good ? ": " : "", h->good ? h->good : "");
 	line(out, "Good", text);
 	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning", h->fair ? h->fair : "none");
-	line(out, "Fair", text);
-	snprintf(text, sizeof(text), "%s, silence, a crash: %s", h->bad ? h->bad : "none",
+	if (h->at)
+		line(out, "Fair", text);
+	snprintf(text, sizeof(text), "%s%ssilence%s, a crash: %s", h->bad ? h->bad : "", h->bad ? ", " : "",
+		 h->misses > 1 ? " more than once in a row" : "",
 		 h->flags & MOR_HEALTH_KILL ? "the plugin is killed" : "the plugin is marked unhealthy");
 	line(out, "Bad", text);
+	if (h->flags & MOR_HEALTH_LEARN)
+		line(out, "While it works", "silence counts only once it has answered during a call (quirk watchdog)");
 }
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
@@ -322,7 +385,7 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
-	line(out, "[limits]", "in_flight, frame, send, queue, depth");
+	line(out, "[limits]", d->session_ms ? "in_flight, frame, send, queue, depth, session" : "in_flight, frame, send, queue, depth");
 	if (mor_dialect_role(d, MOR_ROLE_INIT, NULL))
 		line(out, "[config]", "what initialisation sends, again after each restart; --config for one run");
 	if (!d->quirks)

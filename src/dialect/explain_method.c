@@ -83,8 +83,8 @@ static void facts(const struct mor_dialect *d, const struct mor_method *m, struc
 
 	if (mor_explain_sent(d, m))
 		mor_buf_printf(out, "    Sent as %s\n", mor_explain_sent(d, m));
-	if (!mor_dialect_is_default(d, m))
-		mor_buf_printf(out, "    Only with the quirk %s\n", m->when);
+	if (m->when)
+		mor_buf_printf(out, "    With the quirk %s\n", m->when);
 	if (m->needs)
 		mor_buf_printf(out, "    Needs interface %s\n", m->needs);
 	if (m->flags & MOR_M_OPTIONAL)
@@ -112,6 +112,16 @@ static bool is_told(const struct mor_dialect *d, const struct mor_method *m)
 	const struct mor_method *first = mor_dialect_method(d, m->from, mor_slice_of(m->name));
 
 	return first != m && first->params == m->params && first->result == m->result;
+}
+
+bool mor_explain_is_default(const struct mor_dialect *dialect, const struct mor_method *method)
+{
+	const char *equals = method->when ? strchr(method->when, '=') : NULL;
+
+	for (const struct mor_quirk *q = dialect->quirks; equals && q && q->name; q++)
+		if (strlen(q->name) == (size_t)(equals - method->when) && strncmp(q->name, method->when, strlen(q->name)) == 0)
+			return q->def && strcmp(q->def, equals + 1) == 0;
+	return true;
 }
 
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)

@@ -33,6 +33,8 @@ const char *mor_late_text(enum mor_late late);
 typedef void mor_alternative_fn(struct mor_slice one, void *arg);
 void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg);
 
+/* Is the row there unless a quirk is set? */
+bool mor_explain_is_default(const struct mor_dialect *dialect, const struct mor_method *method);
 /* "any other method" for "*". */
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method);
 /* Where several rows share one name, what is sent tells them apart. Else NULL. */

@@ -117,16 +117,6 @@ bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_me
 	return m == row;
 }
 
-bool mor_dialect_is_default(const struct mor_dialect *dialect, const struct mor_method *row)
-{
-	const char *equals = row->when ? strchr(row->when, '=') : NULL;
-
-	for (const struct mor_quirk *q = dialect->quirks; equals && q && q->name; q++)
-		if (mor_slice_is((struct mor_slice){ row->when, (size_t)(equals - row->when) }, q->name))
-			return q->def && strcmp(q->def, equals + 1) == 0;
-	return true;
-}
-
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code)
 {
 	for (const struct mor_code *c = dialect->codes; c && c->name; c++)

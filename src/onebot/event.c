@@ -1,5 +1,6 @@
 /* One line of input: what happened in the chat network. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -115,7 +116,9 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 
 static bool is(const struct mor_value *root, const char *name, const char *value)
 {
-	return mor_slice_is(mor_json_string(mor_json_get(root, name)), value);
+	const char *text = mor_json_text(mor_json_get(root, name), NULL);
+
+	return text && strcmp(text, value) == 0;
 }
 
 static int read_meta(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)

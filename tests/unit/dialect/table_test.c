@@ -198,6 +198,26 @@ static void check_pointer(const char *pointer)
 	assert_true(!pointer || *pointer == '/' || *pointer == '!');
 }
 
+/* The tables of the G-Assist specification: Timeouts, Error Codes; and our limits. */
+static void test_gassist_limits(void **state)
+{
+	const struct mor_dialect *d = mor_dialect_find("gassist");
+
+	(void)state;
+	assert_int_equal(d->frame_limit, 64 * 1024 * 1024);
+	assert_int_equal(d->send_limit, 10 * 1024 * 1024);
+	assert_int_equal(d->session_ms, 5 * 60 * 1000);
+	assert_int_equal(d->health.every_ms, 2000);
+	assert_int_equal(d->health.misses, 2);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_PING, NULL)->timeout_ms, 1000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->ack_ms, 2000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->timeout_ms, 30000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->timeout_ms, 30000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->late, MOR_LATE_KILL);
+	assert_int_equal(mor_dialect_code_for(d, MORTISE_ETIMEOUT, 0), -2);
+	assert_string_equal(mor_dialect_code_name(d, -3), "Rate limited");
+}
+
 static void test_sane(void **state)
 {
 	(void)state;
@@ -231,7 +251,7 @@ int main(void)
 		MOR_TEST(test_yams_times), MOR_TEST(test_yams_needs), MOR_TEST(test_yams_defaults),
 		MOR_TEST(test_yams_codes), MOR_TEST(test_ayiou_times), MOR_TEST(test_ayiou_defaults),
 		MOR_TEST(test_ayiou_codes), MOR_TEST(test_plain),     MOR_TEST(test_kythe),
-		MOR_TEST(test_sane),
+		MOR_TEST(test_gassist_limits), MOR_TEST(test_sane),
 	};
 
 	return mor_run_group("dialect/table", tests);
