@@ -8,6 +8,7 @@
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 static bool namespaced;
 
@@ -21,6 +22,11 @@ static int prepare_t0(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
+	/* The guardian's own domain at t0 (L1) holds for the maker's mounts too, and its rules know inodes that no view has. */
+	if (plan->level.flags & MOR_JAIL_VIEW && plan->level.level == MOR_LEVEL_T0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "sandbox.view needs level guarded or t1");
+	if (plan->level.flags & MOR_JAIL_VIEW)
+		plan->level.level = MOR_LEVEL_T1;
 	if (plan->level.level == MOR_LEVEL_T0)
 		return prepare_t0(plan, failure);
 	/* It decides what AUTO comes to, and says so in plan->level.level. */
@@ -84,6 +90,18 @@ int mor_confine_sigsys(struct mor_record *violation)
 	snprintf(violation->text, sizeof(violation->text), "%s: %s", violation->syscall, violation->rule);
 	violation->path[0] = 0;
 	return 1;
+}
+
+int mor_confine_view(const struct mor_view_texts *grants)
+{
+	int status = 0;
+
+	mor_paths_forget_view(&mor_t0.paths);
+	mor_t0.broker.plain = 0; /* its device may be another's by now */
+	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
+		status = mor_paths_add_view(&mor_t0.paths, grant + 1, grant[0] == MOR_GRANT_WRITE
+								      ? MOR_MAY_READ | MOR_MAY_WRITE : MOR_MAY_READ);
+	return status;
 }
 
 void mor_confine_end(void)

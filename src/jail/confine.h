@@ -43,6 +43,9 @@ int mor_confine_fd(void); /* the listener, or -1 */
 int mor_confine_dispatch(struct mor_record *violation);
 /* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like dispatch. */
 int mor_confine_sigsys(struct mor_record *violation);
+/* The view has changed: what may be read and written in it from now on. 0 or -errno: then nothing of it is known. */
+struct mor_view_texts;
+int mor_confine_view(const struct mor_view_texts *grants);
 void mor_confine_end(void);
 
 /* ---- from the launcher (launch.c), for its use ---- */

@@ -22,6 +22,7 @@
 #include "jail/guard.h"
 #include "jail/policy.h"
 #include "jail/root.h"
+#include "jail/view.h"
 
 static const struct {
 	unsigned flag;
@@ -150,8 +151,11 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	static const char name[] = "plugin";
 	const char *step = "";
-	int status = mor_root_enter(&mor_t0.paths, plan, &step);
+	int status;
 
+	if (mor_view_split(plan, failure) < 0)
+		return -1;
+	status = mor_root_enter(&mor_t0.paths, plan, &step);
 	/* They point into the host's tree. Those for the launcher's lock stay until its execve. */
 	mor_paths_close(&mor_t0.paths, true);
 	if (status < 0)

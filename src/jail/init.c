@@ -16,6 +16,7 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 /* ---- who we are in the new user namespace: who we were ---- */
 
@@ -77,7 +78,7 @@ static int set_up(struct mor_plan *plan, int channel, struct mor_setup_failure *
 	if (tie_to_guardian(channel, failure) < 0)
 		return -1;
 	if (plan->level.level == MOR_LEVEL_GUARDED)
-		return 0;
+		return mor_view_enter(plan, failure);
 	return mor_confine_init(plan, failure);
 }
 
