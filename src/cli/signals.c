@@ -64,8 +64,10 @@ bool mor_signals_take_interrupt(void)
 {
 	if (serious || !count)
 		return false;
-	count = 0; /* one more that comes right here is lost, and typed again */
-	return true;
+	count = 0; /* one more Ctrl-C that comes right here is lost, and typed again */
+	if (serious)
+		count = 1;
+	return !serious;
 }
 
 int mor_signals_exit_code(void)
