@@ -71,7 +71,6 @@ struct mor_driver_options {
 	const struct mor_vname_rules *rules;
 	struct mor_stager *stager;
 	struct mor_result *result;
-	bool raw;              /* output is not made of entries: only lengths of records are checked */
 	struct mor_driver_events events;
 };
 
