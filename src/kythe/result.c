@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 #define JOURNAL_LIMIT ((size_t)1 << 30)
+#define BUFFER_KEPT ((size_t)4 << 20)
 #define MAGIC "mortise-index 1 "
 
 struct ended {
@@ -33,6 +34,7 @@ struct mor_result {
 	size_t next; /* the first unit that is not in the output */
 	struct ended *units;
 	struct mor_result_stats stats;
+	struct mor_buf buffer; /* of reading; kept from unit to unit: fresh memory costs more than the bytes in it */
 };
 
 /* ---- the journal ---- */
@@ -211,6 +213,7 @@ struct mor_result *mor_result_free(struct mor_result *result, bool finished)
 		mor_fd_close(&result->out);
 	mor_fd_close(&result->journal);
 	mor_fd_close(&result->spool);
+	mor_buf_fini(&result->buffer);
 	mor_free(result->units);
 	mor_free(result->path);
 	mor_free(result->journal_path);
@@ -283,6 +286,7 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 	struct mor_convert_stats stats = { 0 };
 	int r;
 
+	entries.records.buf = result->buffer;
 	if (!as_it_is) {
 		entries.records.read = mor_fd_source_read;
 		entries.records.arg = &sink->source;
@@ -291,6 +295,9 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
 					   sink, &stats, err);
 	output->records = entries.records.count;
+	result->buffer = entries.records.buf;
+	mor_buf_reset(&result->buffer, BUFFER_KEPT);
+	entries.records.buf = (struct mor_buf)MOR_BUF_INIT;
 	mor_entries_fini(&entries);
 	if (sink->error)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -sink->error, "writing the result");
