@@ -354,11 +354,10 @@ int mor_result_check(int fd, uint64_t size, enum mor_stream_format form, bool ra
 	struct mor_fd_source source = { .fd = fd, .end = size };
 	struct mor_entries entries = { .records = { .read = mor_fd_source_read, .arg = &source, .format = form } };
 	struct mor_slice record;
-	struct mor_entry entry;
 	int r = 0;
 
 	if (size > 0)
-		while ((r = raw ? mor_records_next(&entries.records, &record, err) : mor_entries_next(&entries, &entry, err)) > 0)
+		while ((r = raw ? mor_records_next(&entries.records, &record, err) : mor_entries_skip(&entries, err)) > 0)
 			;
 	if (ret_records)
 		*ret_records = entries.records.count;
