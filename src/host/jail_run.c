@@ -172,8 +172,8 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own group: ^C on our terminal is for us to hear, and to pass on as an order. */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	/* Its own session: ^C on our terminal is for us to hear, and to pass on as an order. The program is in it too. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
 	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, theirs, MOR_GUARD_FD);

@@ -17,7 +17,12 @@
 
 /* ---- fork ---- */
 
-/* Everybody in the plugin's session; setsid is refused to them, so that is the whole jail. */
+/* setsid is refused to them, so whoever is in the session is in the jail, if he is not its keeper. */
+static bool is_member(const struct mor_broker *broker, pid_t pid)
+{
+	return pid != broker->self && pid != broker->init && getsid(pid) == broker->session;
+}
+
 static unsigned count_members(const struct mor_broker *broker)
 {
 	char batch[2048] __attribute__((aligned(8)));
@@ -33,7 +38,7 @@ static unsigned count_members(const struct mor_broker *broker)
 			long pid = strtol(entry->d_name, NULL, 10);
 
 			at += entry->d_reclen;
-			count += pid > 0 && getsid((pid_t)pid) == broker->main;
+			count += pid > 0 && is_member(broker, (pid_t)pid);
 		}
 	}
 	close(dir);
@@ -97,6 +102,7 @@ int mor_call_execve(struct mor_call *call)
 
 	if (!broker->main) {
 		broker->main = call->tid;
+		broker->session = getsid(call->tid);
 		broker->inside = mor_call_inner(call, "\nNSpid:");
 		return MOR_CALL_CONTINUE;
 	}
@@ -121,15 +127,14 @@ static int foreign(struct mor_call *call, int pid)
 	return mor_call_violation(call, call->about, "signals only to itself");
 }
 
-/* setsid is refused to them, so whoever is in the plugin's session is in its jail. We send it ourselves: between the
- * look and a CONTINUE the number could become another's. */
+/* We send it ourselves: between the look and a CONTINUE the number could become another's. */
 static int signal_member(struct mor_call *call, pid_t pid, int sig)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
 
 	if (pidfd < 0)
 		return errno == EINVAL || errno == ENOENT ? foreign(call, pid) : -errno;
-	if (getsid(pid) != call->broker->main)
+	if (!is_member(call->broker, pid))
 		status = foreign(call, pid);
 	else if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
 		status = -errno;

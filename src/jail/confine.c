@@ -42,18 +42,11 @@ int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 	return namespaced ? mor_t1_init(plan, failure) : 0;
 }
 
-int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure)
+int mor_confine_guard(struct mor_setup_failure *failure)
 {
-	int status;
-
-	if (namespaced)
-		return mor_t1_guard(plan, failure);
 	/* A broker must not lend root's way past permissions. The launcher has its own copy of the handles. */
 	mor_paths_close(&mor_t0.paths, false);
-	if (mor_t0_drop_capabilities(false, failure) < 0)
-		return -1;
-	status = mor_filter_load_guardian();
-	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter") : 0;
+	return mor_t0_drop_capabilities(false, failure);
 }
 
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
@@ -61,19 +54,29 @@ int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup
 	return namespaced ? mor_t1_enter(plan, channel, failure) : mor_t0_enter(plan, channel, failure);
 }
 
-int mor_confine_adopt(int listener)
+int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure)
 {
-	return mor_broker_adopt(&mor_t0.broker, listener) < 0 ? -1 : 0;
+	int status;
+
+	mor_t0.broker.init = init;
+	status = mor_broker_adopt(&mor_t0.broker, listener);
+	if (status < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
+	status = mor_filter_load_guardian();
+	if (status < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter");
+	mor_broker_begin(&mor_t0.broker);
+	return 0;
 }
 
 int mor_confine_fd(void)
 {
-	return mor_t0.broker.listener;
+	return mor_t0.broker.told;
 }
 
-int mor_confine_dispatch(struct mor_record *violation)
+int mor_confine_ended(struct mor_record *violation)
 {
-	return mor_broker_step(&mor_t0.broker, violation);
+	return mor_broker_ended(&mor_t0.broker, violation);
 }
 
 int mor_confine_sigsys(struct mor_record *violation)
@@ -88,7 +91,5 @@ int mor_confine_sigsys(struct mor_record *violation)
 
 void mor_confine_end(void)
 {
-	if (namespaced)
-		mor_t1_end();
 	mor_t0_end();
 }

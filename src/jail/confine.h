@@ -7,12 +7,12 @@
  *   guardian   mor_confine_namespaces()  the CLONE_NEW* flags for the child that it is about to clone
  *              clone: without CLONE_NEWPID the child is the launcher L; with it the child is the init I, which forks L
  *   I          mor_confine_init()        t1: mounts, pivot, hostname, loopback; then I forks L and only waits
- *   guardian   mor_confine_guard()       after the clone: capabilities dropped, its own filter. At t1 it stands under no
+ *   guardian   mor_confine_guard()       after the clone: capabilities dropped. At t1 it stands under no
  *                                        Landlock domain (see confine_t1.c): the plugin's own mounts are the second layer
  *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC) by us, then
  *   L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over `channel`; execve follows
- *   guardian   mor_confine_adopt()       the listener has come over the channel; from now on in the poll set
- *   guardian   mor_confine_dispatch()    whenever the listener is readable; never blocks
+ *   guardian   mor_confine_adopt()       the listener has come over the channel: the broker's thread, and a filter for both
+ *   guardian   mor_confine_ended()       when mor_confine_fd() is readable: the broker has stopped
  *   guardian   mor_confine_end()         the tree is dead: removes the scratch directory, closes
  *
  * The guardian must go on signalling its child and reading its own list of children: L1 has no signal scope towards I
@@ -21,6 +21,8 @@
  */
 #ifndef MOR_JAIL_CONFINE_H
 #define MOR_JAIL_CONFINE_H
+
+#include <sys/types.h>
 
 #include "jail/plan.h"
 
@@ -32,16 +34,17 @@
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 unsigned mor_confine_namespaces(const struct mor_plan *plan);
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
-int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_confine_guard(struct mor_setup_failure *failure);
 /* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-int mor_confine_adopt(int listener);
+/* `init`: its pid, or 0. */
+int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure);
 
-int mor_confine_fd(void); /* the listener, or -1 */
-/* Answers what is pending. 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian
- * kills the tree and calls this no more. The offending notification stays unanswered. */
-int mor_confine_dispatch(struct mor_record *violation);
-/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like dispatch. */
+int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does not run */
+/* 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian kills the tree. The
+ * offending notification stays unanswered. */
+int mor_confine_ended(struct mor_record *violation);
+/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like the above. */
 int mor_confine_sigsys(struct mor_record *violation);
 void mor_confine_end(void);
 

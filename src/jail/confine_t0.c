@@ -19,7 +19,7 @@
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
 
-struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = { .listener = -1, .proc = -1, .own_fds = -1, .root = -1 } };
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -221,7 +221,7 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 
 void mor_t0_end(void)
 {
+	mor_broker_fini(&mor_t0.broker); /* whatever it was doing in there is over */
 	mor_scratch_remove(&mor_t0.scratch);
-	mor_broker_fini(&mor_t0.broker);
 	mor_paths_fini(&mor_t0.paths);
 }

@@ -164,24 +164,7 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 	return 0;
 }
 
-int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	int status;
-
-	(void)plan;
-	mor_paths_close(&mor_t0.paths, false);
-	if (mor_t0_drop_capabilities(false, failure) < 0)
-		return -1;
-	status = mor_filter_load_guardian();
-	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter") : 0;
-}
-
 int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
 {
 	return mor_t0_enter(plan, channel, failure);
-}
-
-/* The mounts go with the last process of the namespace. */
-void mor_t1_end(void)
-{
 }

@@ -8,8 +8,6 @@
 int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 unsigned mor_t1_namespaces(const struct mor_plan *plan);
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure);
-int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-void mor_t1_end(void);
 
 #endif

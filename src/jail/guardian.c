@@ -1,7 +1,6 @@
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
- * waits for five things: an order from the host, the host's death, the plugin's end, a question of the filter, a time
- * limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies with it.
+ * waits for five things: an order from the host, the host's death, the plugin's end, the broker's word, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +145,7 @@ static void start(struct guard *guard)
 		give_up(guard, &guard->child.launch->failure);
 	hear_signals();
 	let_go(null);
-	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(guard->plan, &failure) < 0))
+	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(&failure) < 0))
 		give_up(guard, &failure);
 	if (guard->child.channel < 0)
 		tell_started(guard);
@@ -206,10 +205,11 @@ static void on_order(struct guard *guard)
 /* The launcher speaks: a listener, or by closing its end. */
 static void on_channel(struct guard *guard)
 {
+	struct mor_setup_failure failure = { 0 };
 	int listener = -1, r = mor_launch_receive(&guard->child, &listener);
 
-	if (r > 0 && mor_confine_adopt(listener) < 0)
-		guard->kill = true;
+	if (r > 0 && mor_confine_adopt(listener, guard->child.rung == MOR_TREE_PIDNS ? guard->child.pid : 0, &failure) < 0)
+		give_up(guard, &failure);
 	if (r != 0)
 		return;
 	if (guard->child.launch->failure.step)
@@ -217,9 +217,9 @@ static void on_channel(struct guard *guard)
 	tell_started(guard);
 }
 
-static void on_question(struct guard *guard)
+static void on_broker(struct guard *guard)
 {
-	if (!guard->last.violated && mor_confine_dispatch(&guard->last) > 0)
+	if (mor_confine_ended(&guard->last) > 0)
 		guard->kill = true;
 }
 
@@ -276,12 +276,12 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, QUESTION, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, COUNT };
 	struct pollfd fds[COUNT] = {
 		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
 		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
-		[QUESTION] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
+		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
 	};
 	struct timespec wait;
 	sigset_t but_child;
@@ -289,8 +289,8 @@ static void wait_once(struct guard *guard)
 	memset(&but_child, 0xff, sizeof(but_child));
 	sigdelset(&but_child, SIGCHLD);
 	if (ppoll(fds, COUNT, until_due(guard, &wait), &but_child) > 0) {
-		if (fds[QUESTION].revents)
-			on_question(guard);
+		if (fds[BROKER].revents)
+			on_broker(guard);
 		if (fds[CHANNEL].revents)
 			on_channel(guard);
 		if (fds[ORDER].revents)

@@ -58,13 +58,17 @@ static int tie_to_parent(pid_t parent, struct mor_setup_failure *failure)
 	return 0;
 }
 
+static bool leads_session; /* the guardian */
+
 /* Guarded, a group of its own is enough: a session is also a scheduling group (autogroup), which costs every round
- * trip 6 % (3.54 against 3.76 us, medians of 14), and the tree is not found by its group. Confined, the terminal of the host must be out of reach. */
+ * trip 6 % (3.54 against 3.76 us, medians of 14), and the tree is not found by its group. Confined, the terminal of the
+ * host must be out of reach; the session is the guardian's, because a question to it should not cross between two of
+ * those groups either (0.3 us of 6). */
 static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	bool confined = plan->level.level != MOR_LEVEL_GUARDED;
 
-	if (confined ? setsid() < 0 : setpgid(0, 0) < 0)
+	if (confined && !leads_session ? setsid() < 0 : setpgid(0, 0) < 0)
 		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "no process group of its own");
 	if (confined)
 		umask(022);
@@ -188,6 +192,7 @@ int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 	unsigned namespaces = confined ? mor_confine_namespaces(plan) : 0;
 
 	*ret = (struct mor_launched){ .pid = -1, .channel = -1 };
+	leads_session = getsid(0) == getpid();
 	if (plan->level.flags & MOR_JAIL_PIDNS)
 		namespaces |= CLONE_NEWPID;
 	return confined || namespaces ? launch_apart(plan, namespaces, ret) : launch_sharing(plan, ret);

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/trace.h"
 #include "jail/plan.h"
+#include "jail/policy.h"
 #include "proc/inside.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
@@ -188,7 +189,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3]
 }
 
 /* 0 or an errno, as posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
-static int spawn_helper(const char *helper, const int theirs[3], int plan, int socket, pid_t *ret_pid)
+static int spawn_helper(const char *helper, bool confined, const int theirs[3], int plan, int socket, pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
@@ -202,7 +203,7 @@ static int spawn_helper(const char *helper, const int theirs[3], int plan, int s
 	if (r == 0) {
 		r = fill_actions(&actions, theirs, plan, socket);
 		if (r == 0)
-			r = mor_spawn_attributes(&attr);
+			r = mor_spawn_attributes(&attr, confined); /* the plugin stays in the guardian's session */
 		if (r == 0)
 			r = posix_spawn(ret_pid, helper, &actions, &attr, argv, env);
 		posix_spawnattr_destroy(&attr);
@@ -233,9 +234,11 @@ static int not_spawned(struct mor_exec_failure *failure, int error, const char *
 			     "the helper that guards plugins cannot be run: %s", strerrordesc_np(error));
 }
 
-static int run(struct mor_proc *proc, const char *helper, char **argv, const int theirs[3], int ends[2], int plan,
-	       struct mor_exec_failure *failure)
+static int run(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
+	       int plan, struct mor_exec_failure *failure)
 {
+	bool confined = command->policy && mor_policy_confined(command->policy);
+	const char *helper = mor_helper_path(command->helper);
 	pid_t pid = -1;
 	int r;
 
@@ -244,7 +247,7 @@ static int run(struct mor_proc *proc, const char *helper, char **argv, const int
 	if (r == 0)
 		r = mor_fd_lift(&ends[1], MOR_GUARD_FD + 1);
 	if (r == 0)
-		r = -spawn_helper(helper, theirs, plan, ends[1], &pid);
+		r = -spawn_helper(helper, confined, theirs, plan, ends[1], &pid);
 	mor_fd_close(&plan);
 	mor_fd_close(&ends[1]);
 	proc->socket = ends[0];
@@ -272,7 +275,6 @@ static int remember_program(struct mor_proc *proc, const struct mor_command *com
 static int guarded_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
 			 struct mor_exec_failure *failure)
 {
-	const char *helper = mor_helper_path(command->helper);
 	int ends[2], plan, r;
 
 	/* Most of what exec would refuse is seen beforehand, and told at once. */
@@ -292,7 +294,7 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0], "cannot make a socket: %s",
 				     strerrordesc_np(r));
 	}
-	return run(proc, helper, argv, theirs, ends, plan, failure);
+	return run(proc, command, argv, theirs, ends, plan, failure);
 }
 
 /* ---- orders ---- */

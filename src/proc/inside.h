@@ -92,7 +92,7 @@ void mor_proc_kill_unwatched(pid_t pid, bool group);
 /* An embedder that closed its stdio gets pipes on 0, 1 and 2; dup2() in the child would then overwrite one end with
  * another. Moves *fd to `least` or above. 0 or -errno. */
 int mor_fd_lift(int *fd, int least);
-/* A group of its own, an empty mask, default dispositions. 0 or an errno. */
-int mor_spawn_attributes(posix_spawnattr_t *attr);
+/* A group of its own or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
+int mor_spawn_attributes(posix_spawnattr_t *attr, bool session);
 
 #endif
