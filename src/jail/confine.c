@@ -9,27 +9,31 @@
 #include "jail/filter/filter.h"
 #include "jail/policy.h"
 
-static bool namespaced;
+static bool namespaced, automatic;
 
-static int prepare_t0(struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	plan->level.level = MOR_LEVEL_T0;
-	if (mor_t0_prepare(plan, failure) < 0)
-		return -1;
-	return mor_t0_lock(plan, failure);
-}
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	if (plan->level.level == MOR_LEVEL_T0)
-		return prepare_t0(plan, failure);
-	/* It decides what AUTO comes to, and says so in plan->level.level. */
-	if (mor_t1_prepare(plan, failure) < 0)
+	automatic = plan->level.level == MOR_LEVEL_AUTO;
+	namespaced = plan->level.level != MOR_LEVEL_T0 && mor_t1_sensible(plan, failure);
+	if (!namespaced && plan->level.level == MOR_LEVEL_T1)
 		return -1;
-	if (plan->level.level == MOR_LEVEL_T0)
-		return prepare_t0(plan, failure);
-	namespaced = true;
-	return 0;
+	*failure = (struct mor_setup_failure){ 0 };
+	plan->level.level = namespaced ? MOR_LEVEL_T1 : MOR_LEVEL_T0;
+	if (mor_t0_prepare(plan, failure) < 0)
+		return -1;
+	return namespaced ? mor_t1_prepare(plan, failure) : mor_t0_lock(plan, -1, failure);
+}
+
+int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	if (!automatic)
+		return -1;
+	*failure = (struct mor_setup_failure){ 0 };
+	namespaced = false;
+	mor_t0.broker.apart = false;
+	plan->level.level = MOR_LEVEL_T0;
+	return mor_t0_lock(plan, -1, failure);
 }
 
 unsigned mor_confine_namespaces(const struct mor_plan *plan)
@@ -37,9 +41,19 @@ unsigned mor_confine_namespaces(const struct mor_plan *plan)
 	return namespaced ? mor_t1_namespaces(plan) : 0;
 }
 
+int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
+{
+	return mor_t1_refused(namespaces, error, failure);
+}
+
+int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+{
+	return mor_t0_lock(plan, proc, failure);
+}
+
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	return namespaced ? mor_t1_init(plan, failure) : 0;
+	return mor_t1_init(plan, failure);
 }
 
 int mor_confine_guard(struct mor_setup_failure *failure)
@@ -51,7 +65,7 @@ int mor_confine_guard(struct mor_setup_failure *failure)
 
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
 {
-	return namespaced ? mor_t1_enter(plan, channel, failure) : mor_t0_enter(plan, channel, failure);
+	return mor_t0_enter(plan, channel, failure);
 }
 
 int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure)

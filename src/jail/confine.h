@@ -3,21 +3,22 @@
  * state is the implementation's own. At level guarded none of these is called.
  *
  * Who runs what, in order:
- *   guardian   mor_confine_prepare()     resolves AUTO, opens pins, makes the scratch directory; at t0 self-locks (L1)
- *   guardian   mor_confine_namespaces()  the CLONE_NEW* flags for the child that it is about to clone
- *              clone: without CLONE_NEWPID the child is the launcher L; with it the child is the init I, which forks L
- *   I          mor_confine_init()        t1: mounts, pivot, hostname, loopback; then I forks L and only waits
- *   guardian   mor_confine_guard()       after the clone: capabilities dropped. At t1 it stands under no
- *                                        Landlock domain (see confine_t1.c): the plugin's own mounts are the second layer
+ *   guardian   mor_confine_prepare()     opens pins, makes the scratch directory; at t0 self-locks (L1)
+ *   guardian   mor_confine_namespaces()  0: t0, and the child that it clones next is the launcher L (or an init that forks it)
+ *              t1 (within.c): it clones the keeper K with these CLONE_NEW* flags
+ *   K          mor_confine_init()        mounts, pivot, host name; then K only waits
+ *   guardian   mor_confine_lock()        t1: self-locks (L1), then forks L, which joins K's namespaces
+ *   guardian   mor_confine_fall_back()   AUTO, and no t1 to be had: t0 then, self-locked
+ *   guardian   mor_confine_guard()       after the clone: capabilities dropped
  *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC) by us, then
  *   L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over `channel`; execve follows
  *   guardian   mor_confine_adopt()       the listener has come over the channel: the broker's thread, and a filter for both
  *   guardian   mor_confine_ended()       when mor_confine_fd() is readable: the broker has stopped
  *   guardian   mor_confine_end()         the tree is dead: removes the scratch directory, closes
  *
- * The guardian must go on signalling its child and reading its own list of children: L1 has no signal scope towards I
- * or L (scope only in L2), and the list is opened before mor_confine_prepare(). uid_map of a new user namespace is
- * written by I itself (own uid to own uid), before mor_confine_init().
+ * The guardian must go on signalling its children and reading its own list of them: at t1 L1 has no signal scope, since
+ * K is outside of it, and the list is opened before mor_confine_prepare(). uid_map of a new user namespace is written by K
+ * itself (own uid to own uid), before mor_confine_init().
  */
 #ifndef MOR_JAIL_CONFINE_H
 #define MOR_JAIL_CONFINE_H
@@ -30,9 +31,15 @@
  * ends the start with SETUP_FAILED: nothing runs less confined than asked. */
 
 /* May change plan->env and plan->argv (both arrays and strings are private to this process) and plan->cwd; leaves in
- * plan->level.level what will be in force: MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
+ * plan->level.level what is to be in force, MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 unsigned mor_confine_namespaces(const struct mor_plan *plan);
+/* A clone with these was refused: *failure names the kind of namespace, and what to look at. Returns -1. */
+int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure);
+/* `proc`: of the new tree. */
+int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* *failure stays as it is where t1 was asked for by name. */
+int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_guard(struct mor_setup_failure *failure);
 /* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */

@@ -1,5 +1,5 @@
 /*
- * Level t0. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
+ * Level t0, and what t1 has in common with it. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
  * something still could not do it; L2 lets the plugin itself do nothing with files but execute its entry, because all
  * else is done for it.
  */
@@ -138,24 +138,27 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 /* /proc in whole: the numbers of those to come are not known yet. What is another's there is closed by Landlock's rule
  * on tracing, as far as it is secret. */
-static int allow_guardian(const struct mor_landlock *lock)
+static int allow_guardian(const struct mor_landlock *lock, int proc)
 {
 	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
 
 	if (status == 0)
 		status = mor_landlock_allow(lock, mor_t0.broker.proc, true, MOR_MAY_READ);
+	if (status == 0 && proc >= 0)
+		status = mor_landlock_allow(lock, proc, true, MOR_MAY_READ);
 	if (status == 0 && mor_t0.scratch.parent >= 0)
 		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
 	return status;
 }
 
-int mor_t0_lock(const struct mor_plan *plan, struct mor_setup_failure *failure)
+/* At t1 without a signal scope: the first process of the namespaces is outside of the domain, and ours to end. */
+int mor_t0_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
 	struct mor_landlock lock;
-	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, true);
+	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 
 	if (status == 0) {
-		status = allow_guardian(&lock);
+		status = allow_guardian(&lock, proc);
 		if (status == 0)
 			status = mor_landlock_enforce(&lock);
 		else

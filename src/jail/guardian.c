@@ -163,7 +163,7 @@ static void ask_to_end(struct guard *guard)
 		return;
 	if (!guard->started) {
 		guard->kill = true;
-	} else if (guard->child.rung == MOR_TREE_PIDNS) {
+	} else if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
 		kill(pid, SIGTERM); /* the init passes it on */
 	} else {
 		/* The group, as a terminal would; alone if it has left the one we gave it. Who is stopped hears
@@ -202,13 +202,20 @@ static void on_order(struct guard *guard)
 		on_host_gone(guard); /* also when it has become another program by execve */
 }
 
+static pid_t init_of(const struct mor_launched *child)
+{
+	if (child->rung != MOR_TREE_PIDNS)
+		return 0;
+	return child->keeper ? child->keeper : child->pid;
+}
+
 /* The launcher speaks: a listener, or by closing its end. */
 static void on_channel(struct guard *guard)
 {
 	struct mor_setup_failure failure = { 0 };
 	int listener = -1, r = mor_launch_receive(&guard->child, &listener);
 
-	if (r > 0 && mor_confine_adopt(listener, guard->child.rung == MOR_TREE_PIDNS ? guard->child.pid : 0, &failure) < 0)
+	if (r > 0 && mor_confine_adopt(listener, init_of(&guard->child), &failure) < 0)
 		give_up(guard, &failure);
 	if (r != 0)
 		return;
@@ -333,7 +340,7 @@ static _Noreturn void end(struct guard *guard)
 	pid_t pid = guard->child.pid;
 
 	/* Not reaped yet, so the group is its own. At one stroke: hoppers that stay in it have no chance. */
-	if (guard->child.rung == MOR_TREE_SUBREAPER)
+	if (guard->child.rung == MOR_TREE_SUBREAPER || guard->child.keeper)
 		kill(-pid, SIGKILL);
 	guard->last.left = !mor_tree_kill(pid, &guard->ended);
 	/* With the tree its end of the channel is gone: STARTED, or the failure, is told before the end. */

@@ -388,21 +388,3 @@ int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, c
 		*step = "the working directory", status = -errno;
 	return status;
 }
-
-int mor_root_try(const char **step)
-{
-	static const struct mor_paths none;
-	struct tree tree = { .paths = &none, .old = -1, .root = -1, .step = step };
-	int status = turn(&tree);
-
-	if (status == 0)
-		status = add_own(&tree);
-	if (status == 0) {
-		*step = "a bind mount (mount_setattr, Linux 5.12)";
-		status = bind(tree.root, tree.root, SAFE | MOUNT_ATTR_RDONLY);
-	}
-	if (status == 0)
-		status = let_go(&tree);
-	close_tree(&tree);
-	return status;
-}

@@ -12,7 +12,4 @@
  * in before, as far as that is there. */
 int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, const char **step);
 
-/* In a throw-away child with all namespaces: whether the mounts that any tree needs are allowed. */
-int mor_root_try(const char **step);
-
 #endif
