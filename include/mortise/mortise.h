@@ -123,6 +123,9 @@ enum mortise_event_type {
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	/* What a confined plugin was killed for. text: one line for people; params: {"event":"sandbox_violation","plugin",
+	 * "syscall","path","rule"}, strings or null. Comes before the change of state and the calls that fail with it. */
+	MORTISE_EVENT_VIOLATION,
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,6 +67,7 @@ static int read_policy(struct run *run)
 		r = mor_policy_finish(&run->policy, true, &why);
 	if (r < 0)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
+	run->policy.source = MOR_FROM_COMMAND;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
 }
@@ -266,11 +268,13 @@ static int violated(struct run *run, const struct mor_record *record)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mortise_jail_result *ret = run->ret;
-	struct mor_violation what = { run->name, ret->syscall, ret->path, ret->rule };
+	char rule[sizeof(record->rule) + 1];
+	struct mor_violation what = { run->name, ret->syscall, ret->path, rule, run->policy.source };
 
+	keep(rule, sizeof(rule), record->rule, sizeof(record->rule));
 	keep(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
 	keep(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
-	keep(ret->rule, sizeof(ret->rule), record->rule, sizeof(record->rule));
+	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_violation_rule(what.source, rule));
 	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
 	if (mor_violation_text(&what, &text) < 0)
 		return mor_fail(run->err, MORTISE_EVIOLATION, "%s broke its permissions", run->name);

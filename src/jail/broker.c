@@ -54,13 +54,13 @@ static const struct {
 	const char *rule, *noun;
 	int arg;
 } refused[MOR_N_COUNT - MOR_N_FIRST_REFUSED] = {
-	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { "it may not start processes", "", -1 },
-	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { "network is not granted", "", -1 },
+	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { MOR_RULE_SPAWN, "", -1 },
+	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { MOR_RULE_NETWORK, "", -1 },
 	[MOR_N_INSPECT - MOR_N_FIRST_REFUSED] = { "other processes are out of bounds", "", -1 },
 	[MOR_N_MOUNT - MOR_N_FIRST_REFUSED] = { "mounts and namespaces are out of bounds", "", -1 },
 	[MOR_N_KERNEL - MOR_N_FIRST_REFUSED] = { "the kernel's own affairs are out of bounds", "", -1 },
 	[MOR_N_KEYS - MOR_N_FIRST_REFUSED] = { "the keyring is out of bounds", "", -1 },
-	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it may not change who it is", "id", 0 },
+	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it stays who it is", "to id", 0 },
 	[MOR_N_IPC - MOR_N_FIRST_REFUSED] = { "shared memory and queues are out of bounds", "", -1 },
 	[MOR_N_TERMINAL - MOR_N_FIRST_REFUSED] = { "it may not type into a terminal", "", -1 },
 	[MOR_N_QUEUED_SIGNAL - MOR_N_FIRST_REFUSED] = { "signals only to itself", "process", 0 },
@@ -220,7 +220,8 @@ static int refuse(struct mor_call *call, unsigned kind)
 	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
 
 	call->about[0] = 0;
-	if (arg >= 0)
+	/* Two that are refused for the same reason carry no number there. */
+	if (arg >= 0 && strcmp(call->name, "capset") != 0 && strcmp(call->name, "setgroups") != 0)
 		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
 			 (int)mor_call_arg(call, arg));
 	return mor_call_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);

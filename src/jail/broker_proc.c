@@ -54,7 +54,7 @@ int mor_call_fork(struct mor_call *call)
 	unsigned members;
 
 	if (!broker->spawn)
-		return mor_call_violation(call, "", "it may not start processes");
+		return mor_call_violation(call, "", MOR_RULE_SPAWN);
 	if (strcmp(call->name, "clone") == 0 && mor_call_arg(call, 0) & unfit)
 		return mor_call_violation(call, "", "mounts and namespaces are out of bounds");
 	if (broker->budget == 0) {
@@ -108,7 +108,7 @@ int mor_call_execve(struct mor_call *call)
 	}
 	status = mor_call_text(call, mor_call_arg(call, 0), path);
 	if (!broker->spawn)
-		return mor_call_violation(call, status == 0 ? path : "", "it may not start processes");
+		return mor_call_violation(call, status == 0 ? path : "", MOR_RULE_SPAWN);
 	if (status < 0)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
@@ -123,7 +123,10 @@ int mor_call_execve(struct mor_call *call)
 
 static int foreign(struct mor_call *call, int pid)
 {
-	snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
+	if (pid == -1)
+		snprintf(call->about, sizeof(call->about), "every process");
+	else
+		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
 	return mor_call_violation(call, call->about, "signals only to itself");
 }
 
@@ -208,7 +211,7 @@ int mor_call_connect(struct mor_call *call)
 	if (status < 0)
 		return status;
 	if (to.address.sun_family != AF_UNIX)
-		return mor_call_violation(call, "", "network is not granted");
+		return mor_call_violation(call, "", MOR_RULE_NETWORK);
 	if (quiet_service(to.address.sun_path))
 		return -ENOENT;
 	if (to.address.sun_path[0] == 0)

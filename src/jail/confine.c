@@ -96,7 +96,7 @@ int mor_confine_ended(struct mor_record *violation)
 int mor_confine_sigsys(struct mor_record *violation)
 {
 	violation->violated = 1;
-	snprintf(violation->syscall, sizeof(violation->syscall), "foreign ABI");
+	snprintf(violation->syscall, sizeof(violation->syscall), MOR_SYSCALL_FOREIGN);
 	snprintf(violation->rule, sizeof(violation->rule), "only the machine's own system calls");
 	snprintf(violation->text, sizeof(violation->text), "%s: %s", violation->syscall, violation->rule);
 	violation->path[0] = 0;

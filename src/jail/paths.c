@@ -369,7 +369,7 @@ struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *nam
 		return quiet(ENXIO);
 	if (quiet_read(name))
 		return quiet(ENOENT);
-	return violation("not in declared_paths");
+	return violation(MOR_RULE_READ);
 }
 
 struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -418,6 +418,6 @@ struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *na
 	if (quiet_write(name))
 		return quiet(EACCES);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
-		return violation("workspace_write is not granted");
+		return violation(MOR_RULE_WORKSPACE_WRITE);
 	return violation("outside what it may write");
 }

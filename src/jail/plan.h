@@ -129,6 +129,14 @@ struct mor_setup_failure {
 /* What ends the tree: a subreaper that finds every orphan, or the kernel with the PID namespace. */
 enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 
+/* Permissions that a violation lacks: the library calls them by the name that their giver knows (violation.c). All other
+ * rules are told in words. */
+#define MOR_RULE_READ "read"
+#define MOR_RULE_WORKSPACE_WRITE "workspace_write"
+#define MOR_RULE_NETWORK "network"
+#define MOR_RULE_SPAWN "spawn"
+#define MOR_SYSCALL_FOREIGN "foreign ABI" /* in place of a system call's name */
+
 /* kind, version, step, error and text stay where they are in every version. */
 struct mor_record {
 	uint32_t kind, version;
