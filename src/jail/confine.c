@@ -7,6 +7,7 @@
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
+#include "jail/hold.h"
 #include "jail/policy.h"
 
 static bool namespaced, automatic;
@@ -44,6 +45,11 @@ unsigned mor_confine_namespaces(const struct mor_plan *plan)
 int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
 {
 	return mor_t1_refused(namespaces, error, failure);
+}
+
+int mor_confine_hold(struct mor_setup_failure *failure)
+{
+	return mor_hold_protected(&mor_t0.paths, failure);
 }
 
 int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)

@@ -36,6 +36,8 @@ int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure
 unsigned mor_confine_namespaces(const struct mor_plan *plan);
 /* A clone with these was refused: *failure names the kind of namespace, and what to look at. Returns -1. */
 int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure);
+/* t1, before anything is cloned: what is protected in the workspace becomes immovable. */
+int mor_confine_hold(struct mor_setup_failure *failure);
 /* `proc`: of the new tree. */
 int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
 /* *failure stays as it is where t1 was asked for by name. */

@@ -202,7 +202,9 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 
 	for (int i = 0; i < KINDS; i++)
 		within.spaces[i] = -1;
-	status = start_keeper(&within);
+	status = mor_confine_hold(&ret->launch->failure);
+	if (status == 0)
+		status = start_keeper(&within);
 	if (status == 0)
 		status = take_hold(&within);
 	if (status == 0)

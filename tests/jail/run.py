@@ -415,8 +415,18 @@ class Mutant(unittest.TestCase):
         w_githook w_gitconfig w_githook_move w_git_move w_githook_link w_githook_rename
         proc_cmdline proc_list proc_1 proc_net proc_net_tcp read_kallsyms ws_rmdir""".split())
 
-    def test_kernel_still_holds(self):
-        config, real_program = Config("root", "t0"), BUILD / "mortise-jail"
+    # At t1 the plugin's mounts are read-only where it may not write, its /proc shows nobody else, the guardian is locked as
+    # well, and protected paths are mounts in both namespaces. What is left: its own /proc in whole.
+    BROKER_ONLY_T1 = frozenset(["read_kallsyms"])
+
+    def test_kernel_still_holds_t0(self):
+        self.check(Config("root", "t0"), self.BROKER_ONLY)
+
+    def test_kernel_still_holds_t1(self):
+        self.check(Config("root", "t1"), self.BROKER_ONLY_T1)
+
+    def check(self, config, allowed):
+        real_program = BUILD / "mortise-jail"
         reason = why_not("root") or why_no_jail(config)
         if not reason and not (MUTANT.exists() and real_program.exists()):
             reason = f"{MUTANT} is not built"
@@ -427,9 +437,9 @@ class Mutant(unittest.TestCase):
             score = Score(config, try_all("c", config.uid, config), real("c", config.uid))
         finally:
             subprocess.run(["umount", real_program], check=True)
-        SCORES["c root_t0 mutant"] = score
-        worse = [v for v in score.escapes if v.name not in self.BROKER_ONLY]
-        print(f"mutant: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
+        SCORES[f"c {config.name} mutant"] = score
+        worse = [v for v in score.escapes if v.name not in allowed]
+        print(f"mutant {config.level}: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
               + " ".join(v.name for v in score.escapes), file=sys.stderr)
         self.assertTrue(score.escapes, "the mutation has no effect: this proves nothing")
         if worse:
