@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "host/host.h"
 #include "jail/plan.h"
+#include "jail/scratch.h"
 #include "proc/proc.h"
 
 /* One run under way. */
@@ -33,6 +34,7 @@ struct run {
 	const char *name;
 	pid_t pid;          /* of mortise-jail */
 	int socket, plan;
+	char scratch[64];   /* that it will remove */
 	bool ordered;       /* TERM was sent: the next one is KILL at the latest */
 };
 
@@ -313,6 +315,7 @@ static int take(struct run *run, const struct mor_record *record, bool *ret_done
 	switch (record->kind) {
 	case MOR_RECORD_STARTED:
 		keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		keep(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
 		return 0;
 	case MOR_RECORD_EXITED:
 		return ended(run, record);
@@ -344,6 +347,7 @@ static int wait_for_end(struct run *run)
 	mor_fd_close(&run->socket); /* it kills what is left when we are gone */
 	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	mor_scratch_drop(run->scratch); /* gone already, unless somebody has killed it */
 	return r;
 }
 

@@ -109,6 +109,11 @@ int mor_confine_sigsys(struct mor_record *violation)
 	return 1;
 }
 
+const char *mor_confine_scratch(void)
+{
+	return mor_t0.scratch.dir >= 0 ? mor_t0.scratch.path : "";
+}
+
 void mor_confine_end(void)
 {
 	mor_t0_end();

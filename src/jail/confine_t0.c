@@ -85,7 +85,7 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	if (!plan->scratch)
 		return 0;
 	if (ours) {
-		status = mor_scratch_make(&mor_t0.scratch, "/tmp");
+		status = mor_scratch_make(&mor_t0.scratch, MOR_SCRATCH_PARENT);
 		path = mor_t0.scratch.path;
 	}
 	if (status == 0)

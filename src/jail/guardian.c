@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -132,6 +133,8 @@ static void tell_started(struct guard *guard)
 	record.pid = mor_launch_visible(&guard->child);
 	record.level = (uint8_t)guard->plan->level.level;
 	record.rung = (uint8_t)guard->child.rung;
+	if (guard->confined)
+		snprintf(record.text, sizeof(record.text), "%s", mor_confine_scratch());
 	mor_record_send(&record);
 }
 

@@ -141,7 +141,8 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 struct mor_record {
 	uint32_t kind, version;
 	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED: what, errno                                   */
-	char text[256];       /* failure: what and why, naming the missing kernel feature                 */
+	char text[256];       /* failure: what and why, naming the missing kernel feature;
+				 STARTED: the scratch directory that was made, which is to be removed if we are killed */
 	int32_t pid;          /* STARTED: as the host sees it                                             */
 	int32_t status;       /* EXITED: exit code, or signal number                                      */
 	uint8_t by_signal, core, known, violated;

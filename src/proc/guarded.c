@@ -21,6 +21,7 @@
 #include "base/trace.h"
 #include "jail/plan.h"
 #include "jail/policy.h"
+#include "jail/scratch.h"
 #include "proc/inside.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
@@ -53,6 +54,7 @@ static void on_started(struct mor_proc *proc, const struct mor_record *record)
 {
 	proc->pid = record->pid;
 	proc->level = record->level;
+	snprintf(proc->scratch, sizeof(proc->scratch), "%.*s", (int)sizeof(proc->scratch) - 1, record->text);
 	proc->rung = record->rung <= MOR_TREE_PIDNS ? record->rung : MOR_TREE_GROUP;
 	mor_free(mor_take(&proc->program));
 	/* Not before: nothing may be told before STARTED. If the loop cannot watch it, it is read at the end. */
@@ -151,10 +153,12 @@ static void on_guardian_end(struct mor_child *child, const struct mor_child_exit
 		tell_exec_failed(proc, last->kind && last->kind != MOR_RECORD_EXITED ? last : NULL, how);
 		return;
 	}
-	if (last->kind == MOR_RECORD_EXITED)
+	if (last->kind == MOR_RECORD_EXITED) {
 		fill_exit(last, &ended);
-	else
+	} else {
+		mor_scratch_drop(proc->scratch);
 		fill_lost(how, &ended);
+	}
 	mor_proc_tell_exited(proc, &ended);
 }
 
@@ -328,6 +332,7 @@ static void guarded_end(struct mor_proc *proc)
 	if (r <= 0)
 		mor_child_signal(&proc->child, SIGKILL);
 	mor_child_reap(&proc->child, NULL);
+	mor_scratch_drop(proc->scratch); /* gone already, unless somebody has killed the guardian */
 }
 
 const struct mor_proc_ops mor_proc_guarded = { .start = guarded_start, .order = guarded_order, .end = guarded_end };

@@ -78,6 +78,7 @@ struct mor_proc {
 	struct mor_watch records;
 	struct mor_record last;  /* what ended it; kind 0: it runs                         */
 	char *program;           /* as we see it, until STARTED                            */
+	char scratch[64];        /* that its guardian will remove; "": none                */
 	int socket;
 	uint8_t level, rung;     /* enum mor_level, enum mor_tree_rung                     */
 };

@@ -72,6 +72,22 @@ class Jail(Case):
         return self.run_mortise("jail", "--level", level, *args, **how)
 
     @at_each_level
+    def test_killed_guardian_leaves_no_scratch(self, level):
+        """Nobody is left who could remove it but the host."""
+        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
+               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
+        with subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            scratch = run.stdout.readline().strip()
+            self.assertTrue(os.path.isdir(scratch), scratch)
+            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
+                guardian = int(f.read().split()[0])
+            os.kill(guardian, signal.SIGKILL)
+            run.communicate(timeout=LIMIT)
+        self.assertEqual(run.returncode, 125)
+        self.assertFalse(os.path.exists(scratch), scratch)
+
+    @at_each_level
     def test_words(self, level):
         """What was tried, in words, and the option that would allow it."""
         for code, words in (("open('/etc/passwd')", "read /etc/passwd: not allowed by --read"),
