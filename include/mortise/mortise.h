@@ -64,7 +64,8 @@ extern "C" {
 	X(ECALLBACK,     -17, "usage",             "not allowed inside a callback",            -32603,  2) \
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
-	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125)
+	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there yet", -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,
@@ -118,11 +119,15 @@ enum mortise_event_type {
 	MORTISE_EVENT_STATE,   /* state, previous; text says why                                         */
 	MORTISE_EVENT_STDERR,  /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
 	MORTISE_EVENT_NOISE,   /* text: excerpt of what was no message on stdout; count: bytes skipped   */
-	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not consume       */
+	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not consume. Where the
+				  plugin greets (kythe) also its greeting, with our answer as params; and the end
+				  of what it was given to do (kythe: "done")                             */
 	MORTISE_EVENT_LOG,     /* level, text: what the dialect calls a log message                      */
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
+				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
 	/* What a confined plugin was killed for. text: one line for people; params: {"event":"sandbox_violation","plugin",
 	 * "syscall","path","rule"}, strings or null. Comes before the change of state and the calls that fail with it. */
 	MORTISE_EVENT_VIOLATION,
@@ -194,7 +199,9 @@ MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, vo
 
 /* ---- Plugins ---- */
 
-/* The plugin asks. Answer exactly once, now or in any later turn, with reply or fail. */
+/* The plugin asks. Answer exactly once, now or in any later turn, with reply or fail. The params are of the types that the
+ * dialect says. What it asks after its stdin was closed does not come here. Where the dialect allows one such request at a
+ * time (kythe: "analyze"), there is never a second one before the plugin has ended the first. */
 typedef void mortise_request_fn(mortise_request *request, const char *method, mortise_json params, void *arg);
 
 enum mortise_plugin_flags {
@@ -227,12 +234,18 @@ MORTISE_API mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin);
 MORTISE_API mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin);
 
 /* Starts the process and its handshake; the result arrives as a STATE event. Calls start a stopped
- * plugin by themselves, so this is for those who want it up early. Starting what runs is fine. */
+ * plugin by themselves, so this is for those who want it up early. Starting what runs is fine.
+ *
+ * A plugin that asks instead of being called (kythe) is started here and wanted until it is stopped. It is restarted when it
+ * ended by itself: at once after a good exit with nothing under way, after a moment where it died of what it was given,
+ * with backoff otherwise. It is not restarted where its stdin was closed, by mortise_plugin_stop() or for a fault: it
+ * ends in STOPPED, or FAILED where it would do so again, and this function starts it anew. STOPPED, BACKOFF and FAILED tell
+ * that the process has ended: what was under way in it is lost, and nothing of it comes any more. */
 MORTISE_API int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err);
 
 enum mortise_stop {
 	MORTISE_STOP_POLITE, /* the ladder: shutdown message, close stdin, grace, SIGTERM, SIGKILL       */
-	MORTISE_STOP_INPUT,  /* close stdin and start the grace                                          */
+	MORTISE_STOP_INPUT,  /* close stdin and start the grace; the dialect's may be long (kythe: 10 s)  */
 	MORTISE_STOP_NOW     /* SIGKILL                                                                  */
 };
 /* Calls that wait in the queue fail; calls under way may still be answered within the ladder (POLITE).
@@ -277,6 +290,8 @@ typedef struct mortise_call_options {
 	uint64_t flags;      /* enum mortise_call_flags */
 	mortise_reply_fn *on_reply;
 	void *arg;
+	mortise_json extra;  /* object: members that the protocol has beside the arguments (G-Assist: context,
+				system_info), where the dialect sends them; not with MORTISE_RAW        */
 } mortise_call_options;
 
 /* `action` is what describe lists (function, command, extractor method), shaped by the dialect; with
@@ -299,8 +314,9 @@ MORTISE_API int mortise_call_sync(mortise_plugin *plugin, const char *action, mo
 
 /* ---- What a plugin asks of us ---- */
 
-/* Each request is answered exactly once; its handle dies with the answer. A second answer, or one to a
- * plugin that has died meanwhile, returns MORTISE_ECLOSED as long as the handle is referenced. */
+/* Each request is answered exactly once; its handle dies with the answer, whatever that returns. Where the process that
+ * asked has ended meanwhile (mortise_request_plugin() says NULL), or its stdin was closed, the answer returns
+ * MORTISE_ECLOSED and has reached nobody. Handles that are never answered live as long as the host. */
 MORTISE_API int mortise_request_reply(mortise_request *request, mortise_json result);
 MORTISE_API int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message,
 				     mortise_json data);

@@ -4,21 +4,17 @@
  * Strictly serial: a message is read, answered and written before the next is looked at, so a method
  * needs no locks and a host that floods us is held by its own full pipe.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "call.h"
+#include "private_wire.h"
 #include "wire/envelope.h"
 #include "wire/framing.h"
 
 #define MESSAGE_LIMIT ((size_t)256 << 20)
-#define READ_STEP     ((size_t)64 << 10)
 #define KEEP_BYTES    ((size_t)1 << 20) /* what a buffer may hold on to between messages */
 
 static const struct mor_slice absent = { NULL, 0 };
@@ -175,24 +171,6 @@ static void answer_batch(const tenon_plugin *plugin, struct mor_slice text, stru
 
 /* ---- Frames ---- */
 
-static bool write_all(int fd, struct mor_slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = mor_fd_write_nosignal(fd, bytes.ptr, bytes.len);
-
-		if (n == -EAGAIN) {
-			/* The other side made the pipe non-blocking; that flag is shared. */
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-			continue;
-		}
-		if (n < 0)
-			return false;
-		bytes.ptr += n;
-		bytes.len -= (size_t)n;
-	}
-	return true;
-}
-
 /* False when the host has gone: then there is nothing left to do. */
 static bool send_answer(struct wire *wire)
 {
@@ -205,7 +183,7 @@ static bool send_answer(struct wire *wire)
 	}
 	if (wire->answer.len > 0 || mor_buf_failed(&wire->answer))
 		sent = mor_enframe(wire->framing, mor_buf_view(&wire->answer), &wire->frame) == 0 &&
-		       write_all(wire->out, mor_buf_view(&wire->frame));
+		       tenon_write_all(wire->out, mor_buf_view(&wire->frame)) == 0;
 	mor_buf_reset(&wire->answer, KEEP_BYTES);
 	mor_buf_reset(&wire->frame, KEEP_BYTES);
 	return sent;
@@ -280,25 +258,6 @@ static bool drain(struct wire *wire, struct mor_deframer *deframer, bool at_eof)
 	return alive;
 }
 
-/* Bytes read, 0 at the end, negative when reading failed. */
-static ssize_t read_some(struct wire *wire)
-{
-	if (mor_buf_reserve(&wire->input, READ_STEP) < 0)
-		return -1;
-	for (;;) {
-		ssize_t n = read(wire->in, wire->input.data + wire->input.len, READ_STEP);
-
-		if (n >= 0) {
-			wire->input.len += (size_t)n;
-			return n;
-		}
-		if (errno == EAGAIN)
-			poll(&(struct pollfd){ .fd = wire->in, .events = POLLIN }, 1, -1);
-		else if (errno != EINTR)
-			return -1;
-	}
-}
-
 static int serve(struct wire *wire)
 {
 	struct mor_deframer deframer;
@@ -306,53 +265,21 @@ static int serve(struct wire *wire)
 
 	mor_deframer_init(&deframer, wire->framing, message_limit(wire->plugin), 0);
 	do {
-		n = read_some(wire);
+		n = tenon_read_some(wire->in, &wire->input);
 		if (n < 0 || !drain(wire, &deframer, n == 0))
 			return 1;
 	} while (n > 0);
 	return 0;
 }
 
-/* ---- The wire ---- */
-
-static int open_null(int fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int r = 0;
-
-	if (null < 0)
-		return -1;
-	if (null != fd) {
-		r = dup2(null, fd);
-		mor_fd_close(&null);
-	}
-	return r < 0 ? -1 : 0;
-}
-
-/* Private numbers, close-on-exec: no child of a method inherits the wire. */
-static int take_wire(struct wire *wire)
-{
-	wire->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	wire->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (wire->in < 0 || wire->out < 0)
-		return -1;
-	/* Without a stderr the next file opened would become it, and get what we print. */
-	if (fcntl(STDERR_FILENO, F_GETFD) < 0 && open_null(STDERR_FILENO) < 0)
-		return -1;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return -1;
-	fflush(stdout);
-	return open_null(STDIN_FILENO);
-}
-
 int tenon_run(const tenon_plugin *plugin)
 {
 	struct wire wire = { .plugin = plugin, .framing = MOR_FRAMING_LINES, .in = -1, .out = -1 };
-	int r = 1;
+	int r = 1, moved = tenon_private_wire(&wire.in, &wire.out);
 
 	wire.answer.limit = message_limit(plugin);
-	if (take_wire(&wire) < 0)
-		fprintf(stderr, "%s: stdin or stdout: %s\n", plugin->name, strerror(errno));
+	if (moved < 0)
+		fprintf(stderr, "%s: stdin or stdout: %s\n", plugin->name, strerror(-moved));
 	else
 		r = serve(&wire);
 	mor_fd_close(&wire.in);

@@ -68,3 +68,20 @@ long mor_alloc_count(void)
 {
 	return atomic_load_explicit(&calls, memory_order_relaxed);
 }
+
+int mor_grow(void *array, size_t count, size_t *cap, size_t element_size)
+{
+	size_t more = *cap ? *cap * 2 : 32;
+	void **at = array, *bigger;
+
+	if (count < *cap)
+		return 0;
+	if (more > (size_t)-1 / element_size)
+		return -1;
+	bigger = mor_realloc(*at, more * element_size);
+	if (!bigger)
+		return -1;
+	*at = bigger;
+	*cap = more;
+	return 0;
+}

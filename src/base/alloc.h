@@ -14,6 +14,9 @@ void *mor_realloc(void *memory, size_t size);  /* the old block stays valid on f
 char *mor_strdup(const char *text);            /* NULL in, NULL out */
 char *mor_strndup(const char *text, size_t len);
 void mor_free(void *memory);
+/* Room for one more element in an array that has `count` of them: `array` points to the pointer, which may move.
+ * 0 or -1; the array stays valid either way. */
+int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
 
 void mor_alloc_fail_after(long count);
 /* What every allocation since the start of the process adds up to (calls, not bytes). */

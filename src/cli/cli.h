@@ -23,6 +23,7 @@ struct mor_cli {
 	const struct mor_command *command;
 	void *args; /* the command's own struct */
 	struct mor_words words;
+	char **argv; /* all of them, as typed, from behind the command's name */
 	bool json, verbose;
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
@@ -39,14 +40,16 @@ struct mor_command {
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
+	bool loose;    /* long options of no table are words: they belong to the plugin */
 	size_t args_size;
 	size_t common; /* offset of its struct mor_common_args */
 	int (*run)(struct mor_cli *cli); /* returns the exit code */
 };
 
 extern const struct mor_command *const mor_commands[]; /* NULL-terminated; main.c */
-extern const struct mor_command mor_command_call, mor_command_extract, mor_command_info, mor_command_explain,
-	mor_command_jail, mor_command_doctor, mor_command_completion, mor_command_help;
+extern const struct mor_command mor_command_call, mor_command_chat, mor_command_extract, mor_command_info, mor_command_explain,
+	mor_command_jail, mor_command_doctor, mor_command_run, mor_command_completion, mor_command_help,
+	mor_command_verify_entries;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */

@@ -214,6 +214,47 @@ static void capabilities(struct mor_cli *cli, const struct mor_value *object)
 	}
 }
 
+/* "    volume (number, required): the volume to set" */
+static void parameters(struct mor_cli *cli, const struct mor_value *schema)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(schema, "properties"));
+
+	while (mor_json_next(&it)) {
+		struct mor_json_iter required = mor_json_iter(mor_json_get(schema, "required"));
+		const struct mor_value *type = mor_json_get(it.value, "type"), *doc = mor_json_get(it.value, "description");
+		char name[200], text[600];
+		bool must = false;
+
+		while (mor_json_next(&required))
+			must = must || mor_slice_eq(mor_json_string(required.value), it.name);
+		mor_outf(cli, "    %s (%s%s)", mor_printable(it.name, name, sizeof(name)),
+			 absent(type) ? "any" : shown(type, text, sizeof(text)), must ? ", required" : "");
+		if (mor_json_string(doc).len)
+			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli, "\n");
+	}
+}
+
+/* What it can be asked for, by the names that are typed. */
+static void actions(struct mor_cli *cli, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+	char text[600];
+
+	if (absent(list))
+		return;
+	row(cli, "actions", "");
+	while (mor_json_next(&it)) {
+		const struct mor_value *doc = mor_json_get(it.value, "description");
+
+		mor_outf(cli, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		if (!absent(doc))
+			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli, "\n");
+		parameters(cli, mor_json_get(it.value, "parameters"));
+	}
+}
+
 static void state(struct mor_cli *cli, const struct mor_value *d)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -330,6 +371,7 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 	const char *last = mor_json_text(mor_json_get(d, "last_stderr"), "");
 
 	identity(cli, d);
+	actions(cli, mor_json_get(d, "actions"));
 	capabilities(cli, mor_json_get(d, "capabilities"));
 	state(cli, d);
 	health(cli, mor_json_get(d, "health"), asked);

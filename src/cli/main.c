@@ -10,8 +10,9 @@
 #include "cli/signals.h"
 
 const struct mor_command *const mor_commands[] = {
-	&mor_command_call,    &mor_command_extract,    &mor_command_info,
+	&mor_command_call,    &mor_command_run,        &mor_command_chat,       &mor_command_extract, &mor_command_info,
 	&mor_command_explain, &mor_command_jail,       &mor_command_doctor,
+	&mor_command_verify_entries,
 	&mor_command_completion, &mor_command_help,
 	NULL,
 };
@@ -80,6 +81,8 @@ static int run_command(struct mor_cli *cli, char **argv)
 		mor_fail(&err, MORTISE_ENOMEM, "out of memory");
 		return mor_fail_error(cli, &err);
 	}
+	cli->words.loose = cli->command->loose;
+	cli->argv = argv;
 	if (mor_options_parse(cli->command->options, argv, cli->args, &cli->words, &err) < 0)
 		exit_code = mor_fail_usage(cli, &err);
 	else

@@ -101,19 +101,31 @@ static const struct mor_option *find(struct parser *p, struct mor_slice name, ch
 }
 
 /* The name may be followed by "=value", so it is copied before it is compared and shown. */
-static int unknown_long(struct parser *p, struct mor_slice name)
+int mor_options_refuse(const struct mor_option_group *groups, const char *option, mortise_error *err)
 {
 	char word[64];
 	struct mor_nearest nearest = { .word = word };
+	size_t len = strcspn(option + 2, "=");
 
-	snprintf(word, sizeof(word), "%.*s", (int)(name.len < 60 ? name.len : 60), name.ptr);
-	for (const struct mor_option_group *g = p->groups; g->title; g++)
+	snprintf(word, sizeof(word), "%.*s", (int)(len < 60 ? len : 60), option + 2);
+	for (const struct mor_option_group *g = groups; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			mor_nearest_offer(&nearest, o->name);
 	if (mor_nearest_best(&nearest))
-		return mor_fail(p->err, MORTISE_EINVAL, "unknown option --%s; did you mean --%s?", word,
+		return mor_fail(err, MORTISE_EINVAL, "unknown option --%s; did you mean --%s?", word,
 				mor_nearest_best(&nearest));
-	return mor_fail(p->err, MORTISE_EINVAL, "unknown option --%s", word);
+	return mor_fail(err, MORTISE_EINVAL, "unknown option --%s", word);
+}
+
+/* Somebody else's, where the command says that there may be such. */
+static int unknown_long(struct parser *p)
+{
+	if (!p->words->loose)
+		return mor_options_refuse(p->groups, *p->argv, p->err);
+	if (!p->words->unknown)
+		p->words->unknown = *p->argv;
+	p->words->item[p->words->count++] = *p->argv;
+	return 0;
 }
 
 /* The argument of the option at hand: what is attached to it, else the next word. */
@@ -140,7 +152,7 @@ static int parse_long(struct parser *p)
 
 	option = find(p, name, 0, &base);
 	if (!option)
-		return unknown_long(p, name);
+		return unknown_long(p);
 	if (!option->arg && equals)
 		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes no argument", option->name);
 	if (option->arg) {
@@ -162,7 +174,8 @@ static int parse_short(struct parser *p)
 
 		option = find(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
-			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c", *at);
+			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
+					p->words->loose ? "; what is the plugin's goes after \"--\"" : "");
 		if (!option->arg) {
 			r = store(p, option, base, NULL);
 			if (r < 0)

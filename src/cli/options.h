@@ -52,6 +52,8 @@ struct mor_words {
 	const char **item; /* what is no option, in order; NULL-terminated */
 	size_t count;
 	const char **tail; /* what follows "--"; NULL when there was no "--" */
+	bool loose;          /* set by the caller: long options that no table has stay where they are, as words      */
+	const char *unknown; /* the first of those, or NULL */
 };
 
 /* Fills `args` (zeroed by the caller) and the words; the strings stay argv's. MORTISE_EINVAL with a text
@@ -59,6 +61,9 @@ struct mor_words {
 int mor_options_parse(const struct mor_option_group *groups, char **argv, void *args, struct mor_words *words,
 		      mortise_error *err);
 void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words);
+
+/* MORTISE_EINVAL for a long option ("--jsn=1") that no table has, with the nearest that there is. */
+int mor_options_refuse(const struct mor_option_group *groups, const char *word, mortise_error *err);
 
 int mor_opt_list_add(struct mor_opt_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
 

@@ -43,6 +43,17 @@ static void append_remedy(struct mor_buf *out, const struct mor_value *data)
 			       mor_printable(mor_slice_of(key), shown, sizeof(shown)));
 }
 
+/* Sunscreen's: what the plugin thinks that one should do. */
+static void append_next_step(struct mor_buf *out, const struct mor_value *data)
+{
+	const struct mor_value *step = mor_json_get(data, "next_step");
+
+	if (mor_json_type(step) != MOR_JSON_STRING)
+		return;
+	mor_buf_text(out, "; try: ");
+	append_value(out, step);
+}
+
 static void append_data(struct mor_buf *out, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -59,6 +70,7 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	append_member(out, text, mor_doc_root(doc), "reason");
 	append_member(out, text, mor_doc_root(doc), "details");
 	append_remedy(out, mor_doc_root(doc));
+	append_next_step(out, mor_doc_root(doc));
 }
 
 /* The library's text says for which plugin, what and why; what is added here are things only the command
@@ -96,6 +108,19 @@ static int exit_code_of(const struct mor_report *report)
 	return report->exit_code ? report->exit_code : mortise_status_exit_code(report->error->code);
 }
 
+static void write_next_step(struct mor_writer *w, const struct mor_report *report)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *step;
+
+	if (!report->data.text ||
+	    mor_doc_parse((struct mor_slice){ report->data.text, report->data.len }, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return;
+	step = mor_json_get(mor_doc_root(doc), "next_step");
+	if (mor_json_type(step) == MOR_JSON_STRING)
+		mor_w_pair(w, "next_step", mor_json_text(step, ""));
+}
+
 /* `data` goes out whole: a machine may need what the line left out. */
 void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 {
@@ -109,6 +134,7 @@ void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 		mor_w_raw(w, (struct mor_slice){ report->data.text, report->data.len });
 	else
 		mor_w_null(w);
+	write_next_step(w, report);
 	mor_w_pair_int(w, "rpc_code", error->rpc_code);
 	mor_w_pair_int(w, "exit_code", exit_code_of(report));
 }

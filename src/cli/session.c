@@ -56,7 +56,7 @@ const struct mor_option mor_plugin_option_table[] = {
 /* ---- what the options amount to ---- */
 
 /* "section." and the rest of the text are put together here and live as long as the session. */
-static int add_setting(struct mor_session *s, const char *section, const char *rest, mortise_error *err)
+int mor_session_set(struct mor_session *s, const char *section, const char *rest, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char *setting;
@@ -80,7 +80,7 @@ static int take_timeout(struct mor_session *s, const char *word, mortise_error *
 		return mor_fail(err, MORTISE_EINVAL, "--timeout \"%s\": expected [METHOD=]DURATION, such as 500ms, 30s or 5m",
 				word);
 	if (equals)
-		return add_setting(s, "timeouts.", word, err);
+		return mor_session_set(s, "timeouts.", word, err);
 	s->timeout_ms = ms;
 	return 0;
 }
@@ -94,14 +94,14 @@ static int take_sandbox(struct mor_session *s, mortise_error *err)
 	if (args->unconfined) {
 		mor_note(s->cli, "%swarning%s: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever "
 			 "you may", mor_style_err(s->cli, MOR_STYLE_WARN), mor_style_err_end(s->cli));
-		r = add_setting(s, "sandbox.", "unconfined=true", err);
+		r = mor_session_set(s, "sandbox.", "unconfined=true", err);
 	}
 	if (args->confine && !args->level)
-		r = r < 0 ? r : add_setting(s, "sandbox.", "level=auto", err);
+		r = r < 0 ? r : mor_session_set(s, "sandbox.", "level=auto", err);
 	if (args->level)
-		r = r < 0 ? r : add_setting(s, "sandbox.level=", args->level, err);
+		r = r < 0 ? r : mor_session_set(s, "sandbox.level=", args->level, err);
 	if (args->pidns)
-		r = r < 0 ? r : add_setting(s, "sandbox.", "pidns=true", err);
+		r = r < 0 ? r : mor_session_set(s, "sandbox.", "pidns=true", err);
 	return r;
 }
 
@@ -121,7 +121,7 @@ static int take_settings(struct mor_session *s, mortise_error *err)
 	if (r < 0)
 		return mor_fail(err, r, "out of memory");
 	if (args->framing)
-		r = add_setting(s, "plugin.framing=", args->framing, err);
+		r = mor_session_set(s, "plugin.framing=", args->framing, err);
 	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
 		r = take_timeout(s, args->timeout.item[i], err);
 	return r < 0 ? r : take_sandbox(s, err);
@@ -171,7 +171,7 @@ int mor_session_open(struct mor_session *session, struct mor_cli *cli, const str
 	*session = (struct mor_session){ .cli = cli, .args = args };
 	r = check_env(args, err);
 	for (; r == 0 && defaults && *defaults; defaults++)
-		r = add_setting(session, "", *defaults, err);
+		r = mor_session_set(session, "", *defaults, err);
 	if (r == 0)
 		r = take_settings(session, err);
 	if (r == 0)

@@ -36,6 +36,8 @@ struct mor_session {
 int mor_session_open(struct mor_session *session, struct mor_cli *cli, const struct mor_plugin_args *args,
 		     const char *const *defaults, mortise_error *err);
 void mor_session_close(struct mor_session *session);
+/* One more setting, key and value put together: "limits.session=", "0". Before plugins are made. */
+int mor_session_set(struct mor_session *session, const char *key, const char *value, mortise_error *err);
 
 /* `path` as the user typed it, or NULL and `argv`. */
 void mor_session_plugin_options(struct mor_session *session, const char *path, const char *const *argv,

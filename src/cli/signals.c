@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* Bounded: only "none", "one" and "more" matter, and an int must not overflow while someone leans on ^C. */
-static volatile sig_atomic_t count, first;
+static volatile sig_atomic_t count, first, serious; /* serious: one that is no Ctrl-C */
 static _Atomic(mortise_host *) woken;
 
 static void on_signal(int number)
@@ -20,6 +20,8 @@ static void on_signal(int number)
 
 	if (count == 0)
 		first = number;
+	if (number != SIGINT)
+		serious = 1;
 	if (count < 100)
 		count = count + 1;
 	if (host)
@@ -56,6 +58,14 @@ void mor_signals_host(mortise_host *host)
 int mor_signals_count(void)
 {
 	return count;
+}
+
+bool mor_signals_take_interrupt(void)
+{
+	if (serious || !count)
+		return false;
+	count = 0; /* one more that comes right here is lost, and typed again */
+	return true;
 }
 
 int mor_signals_exit_code(void)

@@ -2,6 +2,8 @@
 #ifndef MOR_CLI_SIGNALS_H
 #define MOR_CLI_SIGNALS_H
 
+#include <stdbool.h>
+
 #include <mortise/mortise.h>
 
 /* Ignores SIGPIPE, catches the others. Before anything else. */
@@ -10,5 +12,7 @@ void mor_signals_init(void);
 void mor_signals_host(mortise_host *host);
 int mor_signals_count(void);
 int mor_signals_exit_code(void); /* 128 + the first one */
+/* Where only Ctrl-C has come since the last look: true, and it is forgotten. */
+bool mor_signals_take_interrupt(void);
 
 #endif

@@ -102,7 +102,9 @@ enum mor_method_flags {
 	MOR_M_WHY_FAILS = 8, /* a non-null value at `why` is a failure by itself                        */
 	MOR_M_PARAMS = 16,   /* always sends a params object, {} when there is none                     */
 	MOR_M_ONE_AT_A_TIME = 32 /* SERVE: from the request until a DONE note of the plugin (where the dialect has
-				no such row: until the answer) a second one is a breach                 */
+				no such row: until the answer) a second one is a breach. An error as answer frees the
+				place. DONE then ends no call of ours and is told as a NOTE event; with nothing to end it
+				is a warning (STRICT: a breach)                                         */
 };
 
 struct mor_method {
@@ -121,8 +123,8 @@ struct mor_method {
 	enum mor_late late;
 	const struct mor_field *params, *result;
 	/* Params the host sends, as JSON text; in a SERVE or PING row of the plugin: the result we answer by
-	 * ourselves. Whole JSON values: ${params} and ${action} of the embedder's call, ${config}, ${name} and
-	 * ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
+	 * ourselves. Whole JSON values: ${params}, ${action} and ${extra} of the embedder's call, ${config}, ${name}
+	 * and ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
 	 * a CANCEL speaks of). A member "..." spreads an object, later members win: {"x":1,"...":${params}}.
 	 * NULL: params as the embedder gave them.                                                        */
 	const char *template;
@@ -162,11 +164,12 @@ enum mor_health_flags {
 	MOR_HEALTH_FIRST = 1, /* ask before the first CALL                                              */
 	MOR_HEALTH_LATE = 2,  /* ask after a call's time-out, once its slot is free                      */
 	MOR_HEALTH_IDLE = 4,  /* ask every every_ms while nothing runs                                   */
-	MOR_HEALTH_BUSY = 8,  /* and while something does                                                */
+	MOR_HEALTH_BUSY = 8,  /* and while something does: then a ping takes no in-flight slot           */
 	MOR_HEALTH_KILL = 16, /* `misses` in a row kill; without: they mark it unhealthy                 */
-	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only after one ping was answered while busy. With
-				 HEALTH_BUSY a ping takes no in-flight slot, one is outstanding at a time, and
-				 any message of the plugin clears the misses                             */
+	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only once the plugin has answered a ping during a
+				 call; until then one ping at most waits beside a call. Any message of the plugin
+				 clears the misses. The quirk `watchdog` (learn, strict, off) takes this flag, or
+				 all of them, away                                                        */
 };
 
 struct mor_health {
@@ -180,14 +183,17 @@ struct mor_health {
 struct mor_restart {
 	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
 	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
-	uint32_t clean; /* unasked exits with status 0, no call and no ONE_AT_A_TIME request under way: restarted at
-			   once, at most this many in a row without work between; 0: they are deaths        */
+	uint32_t clean; /* unasked exits with status 0, no call and no answered ONE_AT_A_TIME request under way: restarted
+			   at once and no deaths; the so-many-th in a row without work between is the last: FAILED.
+			   0: they are deaths                                                               */
 };
 
 struct mor_stop {
 	uint32_t bye_ms;  /* after BYE was written: how long its answer may take before stdin is closed */
 	uint32_t term_ms; /* from the beginning of the ladder to SIGTERM                                */
 	uint32_t kill_ms; /* from SIGTERM to SIGKILL                                                    */
+	bool hold;        /* the specification grants term_ms: every stop but STOP_NOW begins with closing stdin, no signal
+			     comes sooner than term_ms after that, and the guardian keeps both times after our death */
 };
 
 enum mor_shape {
@@ -207,14 +213,22 @@ enum mor_wire_flags {
 	MOR_WIRE_ANY_REPLY_ID = 64,      /* with one call in flight, a response with another id or none is its answer */
 	MOR_WIRE_NOISE_IS_BREACH = 128,  /* bytes that are no frame end the session (Kythe)               */
 	MOR_WIRE_EOF_ANSWERS_BYE = 256,  /* end of stdout or exit instead of an answer to BYE is success   */
-	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered   */
+	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered (by template
+					    or hook; told as a NOTE event with the answer). Its time limit counts from the
+					    start. Anything else before, HELLO twice or as a note: breach. Such a plugin is
+					    wanted as long as nobody stopped it, so it is restarted without a call; where we
+					    have closed its stdin the embedder decides                     */
 	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call;
 					    without it, only a note whose row has no ref does           */
 	MOR_WIRE_ANSWER_FAULTS = 2048    /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null:
 					    where the plugin is a client                                */
 };
 
-enum mor_env_policy { MOR_ENV_INHERIT, MOR_ENV_CLEAN };
+enum mor_env_policy {
+	MOR_ENV_INHERIT,
+	MOR_ENV_CLEAN,
+	MOR_ENV_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+};
 enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
 struct mor_session; /* below */
@@ -254,7 +268,8 @@ struct mor_dialect {
 	const char *interfaces;    /* JSON pointer in HELLO's result: list of strings or {id} */
 	const struct mor_inferred *inferred; /* where that list is missing; NULL: nothing is inferred */
 	uint32_t session_ms;       /* total of a session that `keep` opened, counted from then; 0: no limit.
-				      Announced 30 s before its end, which kills */
+				      Announced 30 s before its end, which kills. No call of a row with `keep`
+				      outlasts it either, session or not */
 	struct mor_stop stop;
 	struct mor_health health;
 	struct mor_restart restart;
@@ -292,6 +307,8 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 					  const struct mor_method *after);
 /* Row for what an embedder calls `action`; else the row whose action is "*"; else the "*" row; else NULL. */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
+/* False where an earlier row of the same side has the same wire name. */
+bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row);
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code); /* NULL: unknown */
 /* What we call a status of our own on this wire: the table's code, else `fallback`. */
 int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback);

@@ -93,6 +93,11 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 		[MOR_SHAPE_ONE_CALL] = "one per call: its stdin is closed after the request, its exit awaited",
 		[MOR_SHAPE_ONE_RUN] = "one per call: greeting, one call, stop",
 	};
+	static const char *const environments[] = {
+		[MOR_ENV_INHERIT] = "the host's",
+		[MOR_ENV_CLEAN] = "a minimal one",
+		[MOR_ENV_BARE] = "PATH and NO_COLOR, and what the command adds",
+	};
 	char flight[48] = "any number of calls", a[32], b[32], text[120];
 
 	if (d->max_in_flight)
@@ -100,13 +105,17 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Specification", d->spec_url);
 	line(out, "Manifest", d->manifest ? d->manifest : "none: mortise.toml, or the command line");
 	line(out, "Framing", framing_text(d->framing));
+	for (int i = 0; i < MOR_FRAMINGS; i++)
+		if (d->reads & 1u << i)
+			line(out, "Also read", framing_text((enum mor_framing)i));
 	line(out, "Process", shapes[d->shape]);
 	line(out, "In flight", flight);
 	snprintf(text, sizeof(text), "%s from the plugin, %s to it; %s may wait to be written",
 		 bytes(d->frame_limit, a), d->send_limit ? bytes(d->send_limit, b) : "the same",
 		 bytes(d->queue_limit, flight));
 	line(out, "Message limit", text);
-	line(out, "Environment", d->env == MOR_ENV_INHERIT ? "the host's" : "a minimal one");
+	line(out, "Environment", environments[d->env]);
+	line(out, "Sandbox", d->confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
 }
 
 /* ---- the session, drawn ---- */
@@ -138,7 +147,7 @@ static void draw_answer(const struct mor_method *m, struct mor_buf *out)
 		if (strcmp(f->name, "*") != 0)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
 	lane(out, used ? names : "result");
-	arrow(out, false);
+	arrow(out, m->from == MOR_FROM_PLUGIN);
 }
 
 /* One message, and its answer where one comes. Messages of the plugin are drawn the other way. */
@@ -152,7 +161,7 @@ static void draw(const struct mor_dialect *d, const struct mor_method *m, const 
 		 m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	lane(out, text);
 	arrow(out, to_plugin);
-	if (m->settle != MOR_BY_WRITE && to_plugin)
+	if (m->settle != MOR_BY_WRITE)
 		draw_answer(m, out);
 }
 
@@ -177,6 +186,11 @@ static void session(const struct mor_dialect *d, struct mor_buf *out)
 	if (d->health.flags & MOR_HEALTH_FIRST)
 		draw_role(d, MOR_ROLE_PING, "before the first call", out);
 	draw_role(d, MOR_ROLE_CALL, NULL, out);
+	if (d->wire & MOR_WIRE_PLUGIN_GREETS) {
+		draw_role(d, MOR_ROLE_SERVE, NULL, out);
+		draw_role(d, MOR_ROLE_LOG, NULL, out);
+		draw_role(d, MOR_ROLE_DONE, NULL, out);
+	}
 	lane(out, "stop");
 	draw_role(d, MOR_ROLE_BYE, NULL, out);
 	lane(out, "closes stdin");
@@ -207,9 +221,10 @@ static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 
 	heading(out, "Time limits");
 	for (const struct mor_method *m = d->methods; m->name; m++)
-		if (m->from == MOR_FROM_HOST)
-			mor_buf_printf(out, "  %-24s%s\n", mor_explain_name(d, m),
-				       m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
+		if (m->from == MOR_FROM_HOST || m->role == MOR_ROLE_HELLO)
+			mor_buf_printf(out, "  %-24s%s%s\n", mor_explain_name(d, m),
+				       m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none",
+				       m->from == MOR_FROM_HOST ? "" : " from the start of the process");
 	lateness(d, out);
 }
 
@@ -261,6 +276,17 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 	snprintf(text, sizeof(text), "SIGTERM %s after the stop began, SIGKILL %s after that",
 		 mor_format_ms(d->stop.term_ms, a), mor_format_ms(d->stop.kill_ms, b));
 	line(out, "Then", text);
+	if (d->stop.hold)
+		line(out, "Held", "so long in every stop, also after a fault of the plugin and after the host's own death; only "
+				  "a second Ctrl-C is faster");
+	if (d->restart.clean) {
+		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->restart.clean);
+		line(out, "After exit 0", text);
+	}
+	if (d->shape != MOR_SHAPE_SESSION) {
+		line(out, "After a crash", "nothing: every call has a process of its own");
+		return;
+	}
 	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->restart.first_ms, a),
 		 mor_format_ms(d->restart.cap_ms, b));
 	line(out, "After a crash", text);
@@ -289,7 +315,7 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, version, description");
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
 	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
-	line(out, "[restart]", "enabled, first, cap, intensity, period");
+	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
 	line(out, "[limits]", "in_flight, frame, send, queue, depth");

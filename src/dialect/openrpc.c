@@ -203,9 +203,9 @@ int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
 	}
 	mor_w_key(&w, "methods");
 	mor_w_array(&w);
-	/* "*" is no method: a document names what it can. */
+	/* "*" is no method: a document names what it can, and each name once. */
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
-		if (strcmp(m->name, "*") != 0)
+		if (strcmp(m->name, "*") != 0 && mor_dialect_is_first(dialect, m))
 			method(&w, dialect, m);
 	mor_w_end(&w);
 	mor_w_end(&w);

@@ -10,6 +10,11 @@
 static const struct mor_dialect *const dialects[] = {
 	&mor_dialect_plain,
 	&mor_dialect_yams,
+	&mor_dialect_ayiou,
+	&mor_dialect_gassist,
+	&mor_dialect_sunscreen,
+	&mor_dialect_sunscreen_json,
+	&mor_dialect_kythe,
 	NULL,
 };
 
@@ -70,8 +75,21 @@ static bool is_action(const struct mor_method *m, struct mor_slice action)
 	return m->action ? mor_slice_is(action, m->action) : mor_slice_is(action, m->name) || mor_text_in(action, m->also);
 }
 
+/* What the embedder says, not the machinery around it. */
+static bool is_said(const struct mor_method *m)
+{
+	return m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE;
+}
+
+/* Where actions are words of the plugin's own, one of them may be called "ping" or "shutdown". */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action)
 {
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (is_said(m) && is_action(m, action))
+			return m;
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (m->action && is_action(m, MOR_SLICE("*")))
+			return m;
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (is_action(m, action))
 			return m;
@@ -88,6 +106,15 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 		if (m->role == role)
 			return m;
 	return NULL;
+}
+
+bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row)
+{
+	const struct mor_method *m = dialect->methods;
+
+	while (m->from != row->from || strcmp(m->name, row->name) != 0)
+		m++;
+	return m == row;
 }
 
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code)

@@ -66,6 +66,7 @@ static const struct mor_bit_name wire_names[] = {
 	{ MOR_WIRE_EOF_ANSWERS_BYE, "eof_answers_bye" },
 	{ MOR_WIRE_PLUGIN_GREETS, "plugin_greets" },
 	{ MOR_WIRE_ANY_REF, "any_ref" },
+	{ MOR_WIRE_ANSWER_FAULTS, "answer_faults" },
 	{ 0, NULL },
 };
 static const struct mor_bit_name method_names[] = {
@@ -74,6 +75,7 @@ static const struct mor_bit_name method_names[] = {
 	{ MOR_M_TOLERANT, "tolerant" },
 	{ MOR_M_WHY_FAILS, "why_fails" },
 	{ MOR_M_PARAMS, "params" },
+	{ MOR_M_ONE_AT_A_TIME, "one_at_a_time" },
 	{ 0, NULL },
 };
 static const struct mor_bit_name health_names[] = {
@@ -82,6 +84,7 @@ static const struct mor_bit_name health_names[] = {
 	{ MOR_HEALTH_IDLE, "idle" },
 	{ MOR_HEALTH_BUSY, "busy" },
 	{ MOR_HEALTH_KILL, "kill" },
+	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
 const struct mor_bit_name mor_type_names[] = {
@@ -194,6 +197,8 @@ static void method(struct mor_writer *w, const struct mor_method *m)
 	text(w, "why", m->why);
 	text(w, "code", m->code);
 	text(w, "level", m->level);
+	text(w, "keep", m->keep);
+	text(w, "when", m->when);
 	text(w, "needs", m->needs);
 	text(w, "spec", m->spec);
 	text(w, "doc", m->doc);
@@ -207,6 +212,7 @@ static void clocks(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "bye_ms", d->stop.bye_ms);
 	mor_w_pair_int(w, "term_ms", d->stop.term_ms);
 	mor_w_pair_int(w, "kill_ms", d->stop.kill_ms);
+	mor_w_pair_bool(w, "hold", d->stop.hold);
 	mor_w_end(w);
 	mor_w_key(w, "health");
 	mor_w_object(w);
@@ -224,6 +230,7 @@ static void clocks(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "cap_ms", d->restart.cap_ms);
 	mor_w_pair_int(w, "intensity", d->restart.intensity);
 	mor_w_pair_int(w, "period_ms", d->restart.period_ms);
+	mor_w_pair_int(w, "clean", d->restart.clean);
 	mor_w_end(w);
 }
 
@@ -267,15 +274,22 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "doc", d->doc);
 	text(w, "manifest", d->manifest);
 	mor_w_pair(w, "shape", shapes[d->shape]);
-	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : "clean");
+	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : d->env == MOR_ENV_BARE ? "bare" : "clean");
 	mor_w_pair(w, "confine", d->confine == MOR_GUARDED ? "guarded" : "confined");
 	mor_w_pair(w, "framing", mor_framing_name(d->framing));
+	mor_w_key(w, "reads");
+	mor_w_array(w);
+	for (int i = 0; i < MOR_FRAMINGS; i++)
+		if (d->reads & 1u << i)
+			mor_w_string(w, mor_framing_name((enum mor_framing)i));
+	mor_w_end(w);
 	bits(w, "wire", wire_names, d->wire);
 	mor_w_pair_int(w, "max_in_flight", d->max_in_flight);
 	mor_w_pair_int(w, "max_waiting", d->max_waiting ? d->max_waiting : 65536);
 	mor_w_pair_int(w, "frame_limit", (int64_t)d->frame_limit);
 	mor_w_pair_int(w, "send_limit", (int64_t)(d->send_limit ? d->send_limit : d->frame_limit));
 	mor_w_pair_int(w, "queue_limit", (int64_t)d->queue_limit);
+	mor_w_pair_int(w, "session_ms", d->session_ms);
 	text(w, "recoverable", d->recoverable);
 	text(w, "interfaces", d->interfaces);
 }

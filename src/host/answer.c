@@ -53,25 +53,31 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 		mor_buf_slice(&text, mor_json_string(why));
 	else if (mor_json_type(why) > MOR_JSON_NULL)
 		mor_json_write(why, false, &text);
-	return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, text.len ? (int)text.len : 35,
-			text.len ? text.data : "the answer says that it did not succeed");
+	if (text.len)
+		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, (int)text.len, text.data);
+	return mor_fail(error, MORTISE_EREMOTE, "%s: the answer to \"%s\" says that it did not succeed", call->plugin->session.name,
+			call->name);
 }
 
 /* 0, or the failure in error. Only rows that say something of their result cost a parse. */
-static int judge(mortise_call *call, struct mor_slice result, mortise_error *error)
+static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
 	struct judgement judgement = { call, error, false };
 	const struct mor_value *why;
+	bool raw = call->flags & MORTISE_RAW;
 	struct mor_doc *doc = NULL;
 	int r;
 
-	if ((call->flags & MORTISE_RAW) || (!row->ok && !row->why && !row->result))
+	if (!row->keep && (raw || (!row->ok && !row->why && !row->result)))
 		return 0;
 	r = mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
 	if (r < 0)
 		return r;
-	if (says_failure(row, mor_doc_root(doc), &why))
+	*ret_keep = mor_keep_asked(row, mor_doc_root(doc));
+	if (raw)
+		r = 0;
+	else if (says_failure(row, mor_doc_root(doc), &why))
 		r = fail_as_said(call, why, error);
 	else if (row->result)
 		mor_validate(row->result, mor_doc_root(doc), on_finding, &judgement);
@@ -105,28 +111,47 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
 
-	verdict.status = judge(call, result, &error);
+	verdict.status = judge(call, result, &verdict.keep, &error);
 	if (verdict.status < 0) {
+		verdict.keep = false;
 		verdict.error = &error;
 		verdict.result = (struct mor_slice){ 0 };
 		/* A failure that stands in the result: the result itself is what there is to look at. */
-		if (verdict.status == MORTISE_EREMOTE)
+		verdict.said = verdict.status == MORTISE_EREMOTE;
+		if (verdict.said)
 			verdict.error_data = result;
 	}
 	mor_call_settle(call, &verdict, false);
+}
+
+/* A response that only has to acknowledge, but tells already how it went. */
+static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
+{
+	struct mor_doc *doc = NULL;
+	bool whole;
+
+	if (!call->method->ok || mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, NULL) < 0)
+		return false;
+	whole = mor_json_at(mor_doc_root(doc), call->method->ok + (*call->method->ok == '!'));
+	mor_doc_free(doc);
+	return whole;
 }
 
 void mor_call_answer(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	if (call->state == MOR_CALL_LATE) {
+	if (call->state == MOR_CALL_LATE && call->no_slot) {
+		mor_health_late(call);
+	} else if (call->state == MOR_CALL_LATE) {
 		plugin->counters.dropped++;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
 		mor_call_release(call);
+	} else if (call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {
+		return;
 	} else if (message->kind == MOR_MSG_ERROR) {
 		settle_error(call, message);
-	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW)) {
+	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW) && !is_whole_answer(call, message->result)) {
 		call->acked = true;
 	} else {
 		settle_result(call, message->result);

@@ -58,6 +58,8 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 
 static bool slot_free(const mortise_plugin *plugin)
 {
+	if (plugin->spent)
+		return false;
 	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
 }
 
@@ -148,7 +150,9 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	call->end = plugin->link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
-	plugin->in_flight += !note;
+	plugin->in_flight += !note && !call->no_slot;
+	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
+		mor_shape_sent(plugin);
 	return 0;
 }
 
@@ -168,6 +172,14 @@ static int check_interface(mortise_call *call, mortise_error *err)
 			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
 }
 
+/* What is asked again when its turn comes: the turn before may have ended the session. */
+static int may_go(mortise_call *call, mortise_error *err)
+{
+	int r = mor_keep_check(call, err);
+
+	return r < 0 ? r : check_interface(call, err);
+}
+
 void mor_call_pump(mortise_plugin *plugin)
 {
 	if (plugin->pumping)
@@ -176,7 +188,7 @@ void mor_call_pump(mortise_plugin *plugin)
 	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
 		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
 		mortise_error error;
-		int r = check_interface(call, &error);
+		int r = may_go(call, &error);
 
 		if (r == 0 && mor_health_first(plugin, call->method))
 			break;
@@ -239,7 +251,7 @@ static int check_running(mortise_plugin *plugin, mortise_error *err)
 			*err = plugin->failure;
 		return plugin->failure.code;
 	}
-	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF)
+	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF && !plugin->resumes)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
 	return 0;
 }
@@ -269,19 +281,24 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 }
 
 /* Action and params of the embedder -> row, wire method and wire params. */
-static int shape(mortise_plugin *plugin, const char *action, uint64_t flags, struct started *call, mortise_error *err)
+static int shape(mortise_plugin *plugin, const char *action, const mortise_call_options *opt, struct started *call, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
 	int r = check_params(plugin, action, call->params, err);
 
+	if (r == 0)
+		r = check_params(plugin, action, (struct mor_slice){ opt->extra.text, opt->extra.len }, err);
 	if (r < 0)
 		return r;
 	call->name = action;
-	call->row = flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
+	call->row = opt->flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
 					: find_action(plugin, action);
+	if (!call->row && (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+		return mor_fail(err, MORTISE_EINVAL, "%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
+				plugin->session.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
-	if (flags & MORTISE_RAW)
+	if (opt->flags & MORTISE_RAW)
 		return 0;
 	if (call->row->action)
 		call->name = call->row->name;
@@ -289,7 +306,8 @@ static int shape(mortise_plugin *plugin, const char *action, uint64_t flags, str
 		r = hooks->shape_call(&plugin->session, action, call->params, &call->row, &call->shaped, err);
 		call->name = call->row->name;
 	} else if (call->row->template && (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
-		struct mor_template_words words = { .action = action, .params = call->params };
+		struct mor_template_words words = { .action = action, .params = call->params,
+						    .extra = { opt->extra.text, opt->extra.len } };
 
 		r = mor_template_fill(plugin, call->row->template, &words, &call->shaped);
 	}
@@ -360,7 +378,7 @@ static bool may_send_now(const mortise_call *call)
 
 static int launch(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
-	int r = call->plugin->state == MORTISE_READY ? check_interface(call, err) : 0;
+	int r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
 
 	if (r < 0)
 		return r;
@@ -407,7 +425,7 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 	MOR_HOLD(plugin);
 	r = check_running(plugin, err);
 	if (r == 0)
-		r = shape(plugin, action, opt->flags, &started, err);
+		r = shape(plugin, action, opt, &started, err);
 	if (r == 0)
 		r = start_call(plugin, &started, opt, ret_call, err);
 	mor_buf_fini(&started.shaped);
@@ -434,6 +452,7 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 	if (!call)
 		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
 	call->purpose = purpose;
+	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.flags & MOR_HEALTH_BUSY);
 	if (row->flags & MOR_M_NOTE)
 		call->flags |= MORTISE_NOTIFY;
 	if (purpose == MOR_FOR_BYE)

@@ -60,6 +60,7 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair(w, "manifest", m->file);
 	pair_value(w, "identity", plugin->session.hello);
 	interfaces(plugin, w);
+	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
 	pair_value(w, "capabilities", fact(plugin, "capabilities"));
 }
 
@@ -96,7 +97,8 @@ static void configuration(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_key(w, "timeouts");
 	mor_w_object(w);
 	for (const struct mor_method *row = plugin->dialect->methods; row && row->name; row++) {
-		if (row->from == MOR_FROM_HOST && mor_plugin_timeout(plugin, row, row->name))
+		if (row->from == MOR_FROM_HOST && mor_dialect_is_first(plugin->dialect, row) &&
+		    mor_plugin_timeout(plugin, row, row->name))
 			mor_w_pair_int(w, row->name, mor_plugin_timeout(plugin, row, row->name));
 	}
 	for (size_t i = 0; i < plugin->timeout_count; i++) {
@@ -194,6 +196,7 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	identity(plugin, &w);
 	health(plugin, &w);
 	configuration(plugin, &w);
+	mor_w_pair_int(&w, "max_in_flight", plugin->max_in_flight);
 	confinement(plugin, &w);
 	counters(plugin, &w);
 	warnings(plugin, &w);

@@ -1,7 +1,7 @@
 /*
  * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined: fewer
  * still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by mortise-jail, which
- * makes the directory that they name. On top of each come MORTISE_DIALECT (tells an SDK what is spoken), the
+ * makes the directory that they name. BARE: PATH and NO_COLOR. On top of each but BARE come MORTISE_DIALECT (tells an SDK what is spoken), the
  * manifest's, and the user's; later wins.
  */
 #include <pwd.h>
@@ -81,12 +81,14 @@ void mor_env_free(char **list)
 /* The directory of its script is not Python's to read: it must not look there for modules, which would be its end. */
 #define MOR_ENV_SAFE_PATH "PYTHONSAFEPATH=1"
 
-enum base { INHERIT, CLEAN, JAIL };
+enum base { INHERIT, CLEAN, JAIL, BARE };
 
 static enum base base_of(const mortise_plugin *plugin)
 {
 	if (plugin->flags & MORTISE_INHERIT_ENV)
 		return INHERIT;
+	if (plugin->dialect->env == MOR_ENV_BARE)
+		return BARE;
 	if (mor_policy_confined(&plugin->policy))
 		return JAIL;
 	return plugin->dialect->env == MOR_ENV_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
@@ -116,6 +118,19 @@ static void put_user(struct env *env)
 	put(env, entry);
 	snprintf(entry, sizeof(entry), "LOGNAME=%.256s", name);
 	put(env, entry);
+}
+
+/* Confined, it finds what it may start in the system's own directories only. */
+static void put_bare(struct env *env, bool confined)
+{
+	const char *path = getenv("PATH");
+	MOR_CLEAN(mor_buf) struct mor_buf entry = MOR_BUF_INIT;
+
+	put(env, "NO_COLOR=1");
+	if (confined || !path || mor_buf_printf(&entry, "PATH=%s", path) < 0 || mor_buf_byte(&entry, '\0') < 0)
+		put(env, jail_values[0]);
+	else
+		put(env, entry.data);
 }
 
 static void put_base(struct env *env, enum base base)
@@ -154,19 +169,58 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 	return NULL;
 }
 
+/* NAME=DIR before what is there under NAME: PYTHONPATH. Nothing of ours is there for whoever is confined. */
+static void put_front(struct env *env, const char *entry)
+{
+	size_t len = name_len(entry);
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_text(&text, entry);
+	for (size_t i = 0; i < env->count; i++)
+		if (name_len(env->list[i]) == len && memcmp(env->list[i], entry, len) == 0 && env->list[i][len + 1])
+			mor_buf_printf(&text, ":%s", env->list[i] + len + 1);
+	mor_buf_byte(&text, '\0');
+	if (mor_buf_failed(&text))
+		env->failed = true;
+	else
+		put(env, text.data);
+}
+
+/* A directory that we would make for it is out of reach for whoever is confined: its scratch takes that place. */
+static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
+{
+	size_t len = name_len(entry);
+	char text[100];
+
+	for (char **dir = plugin->manifest->make_dirs; dir && *dir; dir++) {
+		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(plugin) != JAIL)
+			continue;
+		snprintf(text, sizeof(text), "%.*s=${scratch}", (int)len, entry);
+		put(env, text);
+		return;
+	}
+	put(env, entry);
+}
+
 char **mor_env_build(const mortise_plugin *plugin)
 {
 	struct env env = { 0 };
 	char dialect[64] = "MORTISE_DIALECT=";
 
-	put_base(&env, base_of(plugin));
+	if (base_of(plugin) == BARE)
+		put_bare(&env, mor_policy_confined(&plugin->policy));
+	else
+		put_base(&env, base_of(plugin));
 	if (base_of(plugin) == JAIL &&
 	    mor_policy_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
 		put(&env, MOR_ENV_SAFE_PATH);
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
-	put(&env, dialect);
+	if (base_of(plugin) != BARE)
+		put(&env, dialect);
+	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
+		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
-		put(&env, *entry);
+		put_manifest(&env, plugin, *entry);
 	if (env.failed) {
 		mor_env_free(env.list);
 		return NULL;

@@ -1,61 +1,7 @@
 /* After a start: the dialect's HELLO and INIT rows, one after the other in table order, then READY. */
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "host/host.h"
-
-/* ---- templates ---- */
-
-static void put_string(struct mor_buf *out, const char *text)
-{
-	mor_buf_json_string(out, mor_slice_of(text ? text : ""));
-}
-
-/* One ${word}; what is unknown stays as it is, so that a mistake shows on the wire. */
-static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct mor_template_words *words, struct mor_buf *out)
-{
-	if (mor_slice_is(word, "params"))
-		mor_buf_slice(out, words->params.ptr ? words->params : MOR_SLICE("{}"));
-	else if (mor_slice_is(word, "action"))
-		put_string(out, words->action);
-	else if (mor_slice_is(word, "id"))
-		mor_buf_printf(out, "%lld", (long long)words->id);
-	else if (mor_slice_is(word, "config"))
-		mor_buf_slice(out, plugin->session.config.ptr ? plugin->session.config : MOR_SLICE("{}"));
-	else if (mor_slice_is(word, "name"))
-		put_string(out, plugin->session.name);
-	else if (mor_slice_is(word, "version"))
-		put_string(out, MORTISE_VERSION);
-	else if (mor_slice_is(word, "pid"))
-		mor_buf_printf(out, "%d", (int)getpid());
-	else if (mor_slice_is(word, "time"))
-		mor_buf_printf(out, "%lld", (long long)time(NULL));
-	else
-		return false;
-	return true;
-}
-
-int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
-		      struct mor_buf *out)
-{
-	static const struct mor_template_words none = { 0 };
-
-	for (const char *p = template; *p;) {
-		const char *end = p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
-		struct mor_slice word = { p + 2, end ? (size_t)(end - p - 2) : 0 };
-
-		if (end && put_word(plugin, word, words ? words : &none, out))
-			p = end + 1;
-		else
-			mor_buf_byte(out, *p++);
-	}
-	return out->status;
-}
-
-/* ---- the walk ---- */
 
 static const struct mor_method *next_row(const struct mor_dialect *dialect, const struct mor_method *after)
 {
@@ -92,7 +38,9 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 
 	plugin->greeting = row;
 	if (!row) {
-		if (!(plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+		if (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS)
+			mor_client_await_hello(plugin);
+		else
 			mor_supervise_ready(plugin);
 		return;
 	}
@@ -135,8 +83,11 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 	return r < 0 ? mor_fail_prefix(err, plugin->session.name) : 0;
 }
 
+/* A plugin that says no has been understood: only what it does not know how to answer is tolerated. */
 static bool tolerable(const struct mor_method *row, const struct mor_verdict *verdict)
 {
+	if (verdict->said)
+		return false;
 	if (row->flags & MOR_M_TOLERANT)
 		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
 	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;

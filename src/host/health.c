@@ -18,7 +18,32 @@ static const struct mor_method *ping_row(const mortise_plugin *plugin)
 
 static bool wants(const mortise_plugin *plugin, unsigned flag)
 {
-	return plugin->dialect->health.flags & flag;
+	return plugin->health.flags & flag;
+}
+
+/* Something is under way; pings that take no slot do not count. */
+static bool is_busy(const mortise_plugin *plugin)
+{
+	return plugin->in_flight || !mor_list_empty(&plugin->queue);
+}
+
+/* The call that the plugin works on: what it can have read by now. NULL: none. */
+static const mortise_call *running(const mortise_plugin *plugin)
+{
+	MOR_LIST_EACH(node, after, &plugin->flight) {
+		const mortise_call *call = mor_container_of(node, mortise_call, node);
+
+		if (call->purpose == MOR_FOR_USER && call->state == MOR_CALL_SENT)
+			return call;
+	}
+	return NULL;
+}
+
+static bool is_running(const mortise_plugin *plugin, int64_t id)
+{
+	const mortise_call *call = id ? mor_table_find(&plugin->table, id) : NULL;
+
+	return call && call->state == MOR_CALL_SENT;
 }
 
 void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason)
@@ -42,11 +67,17 @@ static bool ping(mortise_plugin *plugin)
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
 
+	const mortise_call *beside = running(plugin);
+
 	if (!row || plugin->health.pinging || plugin->state != MORTISE_READY)
+		return false;
+	/* One that does not answer while it works finds one ping afterwards, not a heap of them. */
+	if (wants(plugin, MOR_HEALTH_LEARN) && beside && plugin->health.owed && !plugin->health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
 		return false;
 	plugin->health.asked = true;
+	plugin->health.during = beside ? beside->id : 0;
 	plugin->health.pinging = mor_call_internal(plugin, row, MOR_FOR_PING,
 						   params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) == 0;
 	return plugin->health.pinging;
@@ -61,10 +92,9 @@ static void rearm(mortise_plugin *plugin)
 static void on_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, health.timer);
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
 
 	MOR_HOLD(plugin);
-	if (busy ? wants(plugin, MOR_HEALTH_BUSY) : wants(plugin, MOR_HEALTH_IDLE))
+	if (is_busy(plugin) ? wants(plugin, MOR_HEALTH_BUSY) : wants(plugin, MOR_HEALTH_IDLE))
 		ping(plugin);
 	rearm(plugin);
 }
@@ -72,6 +102,7 @@ static void on_timer(struct mor_timer *timer)
 void mor_health_started(mortise_plugin *plugin)
 {
 	plugin->health.asked = plugin->health.pinging = plugin->health.holding = false;
+	plugin->health.learned = plugin->health.owed = false;
 	plugin->health.misses = 0;
 	mor_health_mark(plugin, -1, "", "");
 	mor_timer_stop(&plugin->health.timer);
@@ -127,16 +158,59 @@ static void judge(mortise_plugin *plugin, struct mor_slice result)
 	mor_doc_free(doc);
 }
 
-static void missed(mortise_plugin *plugin, const mortise_error *why)
+/* Is silence a fault? Not beside a call, as long as nothing shows that this plugin can do two things at once. */
+static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
+{
+	if (!wants(plugin, MOR_HEALTH_LEARN))
+		return false;
+	return plugin->last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->health.learned);
+}
+
+/* Whoever reads this wants to know why, and how to prevent it. */
+static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
+{
+	const mortise_call *call = running(plugin);
+	char beside[160] = "", hint[96] = "";
+
+	if (call)
+		snprintf(beside, sizeof(beside), " while \"%.64s\" ran%s", call->name,
+			 plugin->health.learned ? ", although it has answered pings during a call before" : "");
+	if (plugin->session.quirk((struct mor_session *)&plugin->session, "watchdog"))
+		snprintf(hint, sizeof(hint), " (quirks.watchdog = \"off\" leaves it alone)");
+	mor_fail(error, MORTISE_ETIMEOUT, "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
+		 plugin->session.name, plugin->health.misses, mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
+	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
+}
+
+static void missed(mortise_plugin *plugin, const mortise_call *ping, const mortise_error *why)
 {
 	mortise_error error;
 
+	plugin->health.owed = true;
+	if (is_excused(plugin, ping))
+		return;
 	plugin->health.misses++;
 	mor_health_mark(plugin, 0, "silent", why->text);
 	if (!wants(plugin, MOR_HEALTH_KILL) || plugin->health.misses < plugin->dialect->health.misses)
 		return;
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: killed: %u pings in a row were not answered", plugin->session.name, plugin->health.misses);
+	explain_kill(plugin, &error);
+	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
 	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+}
+
+void mor_health_late(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	plugin->health.owed = false;
+	mor_call_unlink(call);
+	mor_call_recycle(plugin->host, call);
+}
+
+void mor_health_heard(mortise_plugin *plugin)
+{
+	if (wants(plugin, MOR_HEALTH_LEARN))
+		plugin->health.misses = 0;
 }
 
 void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
@@ -148,12 +222,14 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return;
 	if (verdict->status == 0) {
 		plugin->health.misses = 0;
+		plugin->health.owed = false;
+		plugin->health.learned |= is_running(plugin, plugin->health.during);
 		judge(plugin, verdict->result);
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
 		plugin->health.unimplemented = true;
 		mor_health_mark(plugin, -1, "", "the plugin does not implement a health check");
 	} else if (verdict->status == MORTISE_ETIMEOUT) {
-		missed(plugin, verdict->error);
+		missed(plugin, call, verdict->error);
 	} else {
 		mor_health_mark(plugin, 0, "error", verdict->error->text);
 	}

@@ -7,9 +7,12 @@
  *	answer.c     is this answer a success? synchronous calls      table.c      id -> call
  *	receive.c    what arrives: replies, notes, faults             request.c    what the plugin asks; batches
  *	supervise.c  start, death, backoff, the stop ladder           health.c     pings and their verdicts
- *	describe.c   describe JSON                                    pool.c       several workers, one queue
+ *	client.c     plugins that call and are served                 describe.c   describe JSON
+ *	pool.c       several workers, one queue
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
+ *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
+ *	template.c   params from a row's template                     shape.c      one process per call: how such a process ends
  *	events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
@@ -96,7 +99,7 @@ struct mortise_call {
 	uint64_t end;                 /* link->queued when it was given to the link */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
-	bool acked;
+	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
 	int64_t due_ms;               /* when its state's time is up; 0: never. One timer per plugin watches all */
 	struct mor_task cancel_task;
 	mortise_reply_fn *on_reply;
@@ -107,8 +110,10 @@ struct mortise_call {
 /* How a call ends. Everything is borrowed for the length of mor_call_settle(). */
 struct mor_verdict {
 	int status;
+	bool keep;                    /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
+	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
 };
 
 struct mor_call_table { /* id -> call, chained, power of two */
@@ -164,12 +169,14 @@ void mor_call_free_spares(mortise_host *host);
 struct mor_batch {
 	unsigned open;       /* elements not answered yet, plus one while the batch is being read */
 	struct mor_buf out;  /* "[...": replies so far */
+	bool sent;           /* before its time, with a breach: nothing is added any more */
 };
 
 struct mortise_request {
 	struct mor_list node;
 	mortise_plugin *plugin; /* NULL once it died */
 	struct mor_batch *batch;
+	const struct mor_method *row; /* NULL: no row names it */
 	char *id;               /* verbatim JSON */
 	bool answered;
 };
@@ -181,6 +188,36 @@ void mor_request_free_orphans(mortise_host *host);
 /* Answers on behalf of nobody: no handle was made. */
 void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code,
 			const char *message);
+/* An error response, where the message has an id. code MORTISE_EPROTO is a breach: what the batch holds so far goes out,
+ * and the session ends. */
+void mor_request_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch,
+		       mortise_error *error);
+
+/* ---- client.c: plugins that call and are served ---- */
+
+struct mor_work { /* the ONE_AT_A_TIME request that takes the place */
+	const struct mor_method *row; /* NULL: the place is free */
+	bool handed_out;              /* answered: until DONE it is under way */
+};
+/* The time limit of the plugin's own greeting begins. */
+void mor_client_await_hello(mortise_plugin *plugin);
+/* May this request or note be heard yet, or still? false: it was a breach, and that has been seen to. */
+bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+		       struct mor_batch *batch);
+void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer);
+/* As mor_client_admits(), of the one place for such requests; asked() takes it. */
+bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+			  struct mor_batch *batch);
+void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
+void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
+/* Does a DONE note of this dialect speak of such work, and not of a call of ours? */
+bool mor_client_ends_work(const struct mor_dialect *dialect);
+/* DONE came. true: it ended something, tell the embedder. */
+bool mor_client_done(mortise_plugin *plugin, const struct mor_message *message);
+/* An end that is no death (restart.clean), and where the plugin goes after it. */
+bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how);
+enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure);
+void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const char *text);
 
 /* ---- plugins ---- */
 
@@ -195,10 +232,22 @@ struct mor_health_state {
 	bool unimplemented;   /* -32601: never asked again                              */
 	bool asked;           /* in this process                                        */
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
+	unsigned flags;       /* the dialect's, less what the quirk `watchdog` takes    */
+	bool learned;         /* has answered a ping during a call, in this process     */
+	bool owed;            /* a ping was given up and has not been answered since    */
+	int64_t during;       /* id of the call beside which the last ping went out; 0: none */
 	unsigned misses;
 	int64_t since_ms;
 	uint32_t every_ms;
 	char status[32], reason[256];
+	struct mor_timer timer;
+};
+
+/* A conversation that `keep` opened. */
+struct mor_keep_state {
+	bool open, announced;
+	uint32_t total_ms;    /* 0: no limit */
+	int64_t since_ms;
 	struct mor_timer timer;
 };
 
@@ -219,6 +268,7 @@ struct mortise_plugin {
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
+	struct mor_dialect *own_dialect; /* what `dialect` points to where rows had to be left out; or NULL */
 	struct mor_policy policy;    /* what it may do: asked for; what is in force the link's start tells */
 	uint64_t flags;
 	mortise_event_fn *on_event;
@@ -244,6 +294,10 @@ struct mortise_plugin {
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
 	int64_t next_id, last_sign_ms;
+	/* one process per call: shape.c */
+	bool spent;                  /* this process has got its call; the next call gets the next process */
+	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
+	struct mor_buf held;         /* ONE_CALL: the answer, until the exit tells whether it counts       */
 	bool pumping;
 	const struct mor_method *last_row; /* what last_action means; NULL: not known */
 	char last_action[40];
@@ -255,12 +309,19 @@ struct mortise_plugin {
 	const struct mor_method *bye; /* the goodbye that was said last */
 	enum mortise_state after_drain;
 	int64_t ladder_ms;
-	struct mor_timer ladder, restart_timer, broken_timer;
+	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
 	struct mor_timer deadline;   /* not later than the earliest due_ms of a call */
 	const char *broken;
 	int64_t deaths[MOR_DEATHS];
 	unsigned death_count, backoff_step;
+	unsigned clean_exits;        /* in a row, without work between                       */
+	int32_t restart_ms;          /* until the restart that follows; -1: as the backoff says */
+	struct mor_work work;
+	bool deaf;                   /* after a breach: what still comes is read and discarded  */
+	bool walked_out;             /* it closed its stdout by itself with nothing under way   */
 	struct mor_health_state health;
+	struct mor_keep_state keep;
+	bool failed_without_ref;     /* the last message was such a FAIL note */
 	struct mor_list requests;
 	unsigned open_requests;
 	unsigned pool_load;          /* calls that its pool has given it */
@@ -311,7 +372,9 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
 void mor_supervise_ready(mortise_plugin *plugin);
 /* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
-void mor_supervise_bye_answered(mortise_plugin *plugin);
+void mor_supervise_bye_answered(mortise_call *bye);
+/* The process is gone: its link and all that hung on it. */
+void mor_supervise_drop_link(mortise_plugin *plugin);
 /* The plugin does not react: fail what runs, SIGTERM on, restart. */
 void mor_supervise_wedged(mortise_plugin *plugin, const char *why);
 /* Protocol cannot go on: everything fails with `error`, the ladder begins at `rung`. */
@@ -319,15 +382,31 @@ void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, en
 /* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
 
-/* greet.c */
+/* shape.c: MOR_SHAPE_ONE_CALL and MOR_SHAPE_ONE_RUN */
+static inline bool mor_shape_is_session(const mortise_plugin *plugin)
+{
+	return plugin->dialect->shape == MOR_SHAPE_SESSION;
+}
+/* A user's call was given to the link. */
+void mor_shape_sent(mortise_plugin *plugin);
+/* An answer has come. True: it is kept until the exit. */
+bool mor_shape_hold(mortise_call *call, const struct mor_message *message);
+/* A user's call is settled: ONE_RUN's process has done what it was for. */
+void mor_shape_settled(mortise_plugin *plugin);
+/* The process has ended; `error` says how. The state moves, the calls are settled, the next process is started. */
+void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *error);
+
+/* template.c */
 /* A row's template with its ${words} replaced by JSON values; what a word stands for is in dialect.h. */
 struct mor_template_words {
 	int64_t id;
 	const char *action;
-	struct mor_slice params;
+	struct mor_slice params, extra;
 };
 int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
 		      struct mor_buf *out);
+
+/* greet.c */
 void mor_greet_begin(mortise_plugin *plugin);
 void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict);
 
@@ -336,6 +415,8 @@ void mor_receive_message(void *arg, const struct mor_message *message);
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message); /* no tap, no counting */
 void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count);
+/* A DROPPED event: `what`, and whose. */
+void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id);
 
 /* ---- pools ---- */
 
@@ -359,6 +440,24 @@ void mor_health_ended(mortise_plugin *plugin, const char *why);
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next);
 void mor_health_after_timeout(mortise_plugin *plugin);
 void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict);
+/* A ping that was given up has been answered after all. */
+void mor_health_late(mortise_call *call);
+/* Any message is a sign of life. */
+void mor_health_heard(mortise_plugin *plugin);
 void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason);
+
+/* rows.c */
+/* Leaves out the rows whose `when` the plugin's quirks do not meet. */
+int mor_rows_choose(mortise_plugin *plugin, mortise_error *err);
+void mor_rows_free(mortise_plugin *plugin);
+
+/* session.c */
+/* Does this result, or this note's params, ask for a further turn? */
+bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value);
+/* A user's call of a row with `keep` has ended. */
+void mor_keep_settled(mortise_plugin *plugin, bool keep);
+void mor_keep_close(mortise_plugin *plugin, const char *why);
+/* 0, or MORTISE_EINPUT: there is no session for this INPUT row. */
+int mor_keep_check(const mortise_call *call, mortise_error *err);
 
 #endif

@@ -11,6 +11,7 @@ void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct 
 {
 	*in = (struct mor_intake){ .link = link, .opt = opt };
 	mor_deframer_init(&in->deframer, opt->framing, opt->frame_limit, opt->deframe_flags);
+	in->deframer.reads = opt->reads;
 }
 
 void mor_intake_fini(struct mor_intake *in)
@@ -22,13 +23,15 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 {
 	char excerpt[96], text[320];
 
+	bool json = mor_json_valid(frame, in->opt->envelope_flags, in->opt->max_depth, NULL);
+
 	/* No id: it cannot be told from a stray print that happens to begin with a bracket. */
-	if (message->id_int <= 0) {
+	if (message->id_int <= 0 && !in->opt->every_fault) {
 		in->link->events->on_noise(in->link->arg, frame, frame.len);
 		return;
 	}
 	snprintf(text, sizeof(text), "is no JSON-RPC message: %.160s: %s", error->text, mor_printable(frame, excerpt, sizeof(excerpt)));
-	in->link->events->on_fault(in->link->arg, MOR_FAULT_BAD_JSON, message, text);
+	in->link->events->on_fault(in->link->arg, json ? MOR_FAULT_NO_MESSAGE : MOR_FAULT_BAD_JSON, message, text);
 }
 
 static void frame_arrived(struct mor_intake *in, struct mor_slice frame)

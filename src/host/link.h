@@ -38,7 +38,8 @@ struct mor_link_end {
 };
 
 enum mor_fault { /* what a plugin may do wrong on the wire */
-	MOR_FAULT_BAD_JSON,  /* a frame that is no JSON-RPC message; `message` may carry an id           */
+	MOR_FAULT_BAD_JSON,  /* a frame that is no JSON text; `message` may carry an id                  */
+	MOR_FAULT_NO_MESSAGE, /* a JSON text that is no JSON-RPC message; the same                       */
 	MOR_FAULT_TOO_BIG,   /* a frame over the limit; skipped                                          */
 	MOR_FAULT_CORRUPT,   /* the stream cannot be followed any further                                */
 	MOR_FAULT_TRUNCATED  /* stdout ended inside a frame                                              */
@@ -77,14 +78,18 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	int64_t closed_ms; /* when the plugin's stdin was surely closed; 0: it is open                     */
+	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };
 
 struct mor_link_options {
 	const struct mor_command *command;
 	enum mor_framing framing;
+	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
+	bool every_fault;   /* a frame that is no message is a fault even where no call is named; else noise */
 	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */
 };
 

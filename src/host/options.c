@@ -13,7 +13,7 @@
 	_Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type)
 NO_TAIL_PADDING(mortise_host_options, jail_helper);
 NO_TAIL_PADDING(mortise_plugin_options, arg);
-NO_TAIL_PADDING(mortise_call_options, arg);
+NO_TAIL_PADDING(mortise_call_options, extra);
 NO_TAIL_PADDING(mortise_jail_options, arg);
 _Static_assert(sizeof(mortise_error) == 512, "mortise_error is 512 bytes for ever");
 

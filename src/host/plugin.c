@@ -35,7 +35,8 @@ static void session_warn(struct mor_session *session, const char *format, ...)
 static const char *session_quirk(struct mor_session *session, const char *name)
 {
 	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
-	const char *value = mor_manifest_text(plugin->manifest, "quirks", name);
+	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
+	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json; /* true may stand without quotes */
 
 	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
 		if (strcmp(quirk->name, name) == 0)
@@ -84,7 +85,9 @@ static void free_memory(mortise_plugin *plugin)
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
 	mor_table_fini(&plugin->table);
+	mor_buf_fini(&plugin->held);
 	mor_policy_fini(&plugin->policy);
+	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);
 	mor_free(plugin);
 }
@@ -110,6 +113,8 @@ static int fill(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 		.policy = &plugin->policy,
 		.helper = plugin->host->helper,
 	};
+	if (plugin->stop.hold)
+		plugin->policy.grace = (struct mor_grace){ plugin->stop.term_ms, plugin->stop.kill_ms };
 	plugin->link_options.command = &plugin->command;
 	plugin->health.healthy = -1;
 	return 0;
@@ -175,7 +180,9 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mor_timer_stop(&plugin->deadline);
 	mor_timer_stop(&plugin->restart_timer);
 	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->hello_timer);
 	mor_timer_stop(&plugin->health.timer);
+	mor_timer_stop(&plugin->keep.timer);
 	if (plugin->link)
 		plugin->link->ops->free(plugin->link);
 	plugin->link = NULL;

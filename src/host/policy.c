@@ -152,7 +152,11 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 
 int mor_policy_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
 {
-	struct mor_policy policy = { .source = source_of(m->file) };
+	struct mor_policy policy = {
+		.source = source_of(m->file),
+		/* Manifests of such plugins do not say which workspace; whoever runs them does. */
+		.workspace_later = confined && m->file && !mor_manifest_setting(m, "sandbox", "workspace"),
+	};
 	int r = 0;
 
 	/* Its specification denies spawning to all, so no setting may grant it. */

@@ -13,7 +13,7 @@ struct job {
 	struct mor_list node;
 	mortise_pool *pool;
 	mortise_plugin *worker;
-	char *action, *params;
+	char *action, *params, *extra;
 	size_t params_len;
 	mortise_call_options opt;
 	unsigned tries;
@@ -26,6 +26,7 @@ static void free_job(struct job *job)
 	mor_list_remove(&job->node);
 	mor_free(job->action);
 	mor_free(job->params);
+	mor_free(job->extra);
 	mor_free(job);
 }
 
@@ -266,6 +267,11 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 	if (!job)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	job->opt = opt;
+	if (opt.extra.text && !(job->extra = mor_strndup(opt.extra.text, opt.extra.len))) {
+		free_job(job);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	job->opt.extra.text = job->extra;
 	mor_list_append(&pool->jobs, &job->node);
 	pool->queued++;
 	pump_later(pool);

@@ -8,7 +8,7 @@
 #include "host/host.h"
 #include "wire/envelope.h"
 
-static void dropped(mortise_plugin *plugin, const char *what, struct mor_slice id)
+void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)
 {
 	char excerpt[64];
 
@@ -41,10 +41,10 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
-		dropped(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
+		mor_receive_drop(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
 			message->kind == MOR_MSG_ERROR ? message->error : message->id);
 	else
-		dropped(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
+		mor_receive_drop(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
 }
 
 /* ---- notes ---- */
@@ -56,16 +56,27 @@ struct note {
 	struct mor_doc *doc; /* params */
 };
 
+static int64_t note_ref(const struct note *note)
+{
+	return note->row->ref ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->row->ref), -1) : -1;
+}
+
+/* Names a call of ours, whether it still runs or not. */
+static bool refers(const struct note *note)
+{
+	return note_ref(note) > 0 && note_ref(note) <= note->plugin->next_id;
+}
+
 /* The call that a note speaks of: by its `ref`. Where the row has none, or the dialect says that a missing or
- * unknown one means the running call: the only one. */
+ * unknown one means the running call: the only one, provided that the plugin can have read it by now. */
 static mortise_call *note_call(const struct note *note)
 {
-	const struct mor_value *ref = note->row->ref ? mor_json_at(mor_doc_root(note->doc), note->row->ref) : NULL;
-	mortise_call *call = mor_table_find(&note->plugin->table, mor_json_int(ref, -1));
+	mortise_call *call = mor_table_find(&note->plugin->table, note_ref(note));
 
-	if (call || (note->row->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
+	if (call || refers(note) || (note->row->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
-	return mor_call_only(note->plugin);
+	call = mor_call_only(note->plugin);
+	return call && call->state != MOR_CALL_WRITING ? call : NULL;
 }
 
 static void note_data(const struct note *note, struct mor_buf *out)
@@ -75,6 +86,25 @@ static void note_data(const struct note *note, struct mor_buf *out)
 
 	if (data)
 		mor_json_write(data, false, out);
+}
+
+static int describe_failure(const struct note *note, const struct mor_value *why, mortise_error *error)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int64_t code = note->row->code ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->row->code), -1) : -1;
+	const char *name = note->row->code ? mor_dialect_code_name(note->plugin->dialect, code) : NULL;
+
+	if (mor_json_type(why) == MOR_JSON_STRING)
+		mor_buf_slice(&text, mor_json_string(why));
+	else if (mor_json_type(why) > MOR_JSON_NULL)
+		mor_json_write(why, false, &text);
+	else
+		mor_buf_text(&text, "the call failed");
+	if (note->row->code)
+		mor_buf_printf(&text, " (code %lld%s%s)", (long long)code, name ? ", " : "", name ? name : "");
+	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->session.name, (int)text.len, text.data ? text.data : "");
+	error->rpc_code = code;
+	return MORTISE_EREMOTE;
 }
 
 static void settle_by_note(const struct note *note, mortise_call *call)
@@ -87,12 +117,12 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 
 	note_data(note, &data);
 	verdict.result = mor_buf_view(&data);
+	verdict.keep = !failed && mor_keep_asked(note->row, root);
+	note->plugin->failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
 	if (failed) {
 		const struct mor_value *why = note->row->why ? mor_json_at(root, note->row->why) : NULL;
 
-		verdict.status = mor_fail(&error, MORTISE_EREMOTE, "%s: %s", note->plugin->session.name,
-					  mor_json_text(why, "the call failed"));
-		error.rpc_code = note->row->code ? mor_json_int(mor_json_at(root, note->row->code), -1) : -1;
+		verdict.status = describe_failure(note, why, &error);
 		verdict.error = &error;
 		verdict.error_data = mor_buf_view(&data);
 		verdict.result = (struct mor_slice){ 0 };
@@ -148,14 +178,21 @@ static void log_note(const struct note *note)
 
 static void call_note(const struct note *note)
 {
-	mortise_call *call = note_call(note);
+	bool echo = note->plugin->failed_without_ref && note->row->role == MOR_ROLE_DONE && !refers(note);
+	mortise_call *call = echo ? NULL : note_call(note);
 
-	if (!call) {
+	note->plugin->failed_without_ref = false;
+	if (echo) {
+		/* A failure told twice, by FAIL and then by DONE: the second must not hit the next call. */
+		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
+	} else if (!call && refers(note)) {
+		mor_receive_drop(note->plugin, "a note about a call that is over", note->message->method);
+	} else if (!call) {
 		pass_note(note); /* perhaps something of the plugin's own */
 	} else if (call->state == MOR_CALL_LATE && note->row->role == MOR_ROLE_PIECE) {
-		dropped(note->plugin, "a piece of a call that is over", note->message->method);
+		mor_receive_drop(note->plugin, "a piece of a call that is over", note->message->method);
 	} else if (call->state == MOR_CALL_LATE) {
-		dropped(note->plugin, "late end of a call", note->message->method);
+		mor_receive_drop(note->plugin, "late end of a call", note->message->method);
 		mor_call_release(call);
 	} else if (note->row->role == MOR_ROLE_PIECE) {
 		MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
@@ -172,6 +209,13 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	struct note note = { plugin, mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method), message, NULL };
 	enum mor_role role = note.row ? note.row->role : MOR_ROLE_NOTE;
 
+	if (!mor_client_admits(plugin, note.row, message, NULL))
+		return;
+	if (role == MOR_ROLE_DONE && mor_client_ends_work(plugin->dialect)) {
+		if (mor_client_done(plugin, message))
+			pass_note(&note);
+		return;
+	}
 	if (role != MOR_ROLE_PIECE && role != MOR_ROLE_DONE && role != MOR_ROLE_FAIL && role != MOR_ROLE_LOG) {
 		pass_note(&note);
 		return;
@@ -195,7 +239,11 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
 	plugin->counters.bytes_in += message->whole.len;
 	mor_host_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
-	mor_receive_route(plugin, message);
+	mor_health_heard(plugin);
+	if (message->kind != MOR_MSG_NOTE)
+		plugin->failed_without_ref = false;
+	if (!plugin->deaf)
+		mor_receive_route(plugin, message);
 }
 
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message)
@@ -225,7 +273,7 @@ static void fail_one(mortise_plugin *plugin, const struct mor_message *message, 
 	mortise_call *call = message && message->id_int > 0 ? mor_table_find(&plugin->table, message->id_int) : NULL;
 	mortise_error error;
 
-	if (!call && code == MORTISE_ELIMIT)
+	if ((!call || call->no_slot) && code == MORTISE_ELIMIT)
 		call = mor_call_only(plugin);
 	if (!call) {
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "%s", text);
@@ -246,9 +294,15 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 
 	MOR_HOLD(plugin);
 	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	if (plugin->deaf)
+		return;
 	switch (fault) {
 	case MOR_FAULT_BAD_JSON:
-		fail_one(plugin, message, MORTISE_EPROTO, text);
+	case MOR_FAULT_NO_MESSAGE:
+		if (plugin->link_options.every_fault)
+			mor_client_answer_fault(plugin, fault, text);
+		else
+			fail_one(plugin, message, MORTISE_EPROTO, text);
 		break;
 	case MOR_FAULT_TOO_BIG:
 		fail_one(plugin, message, MORTISE_ELIMIT, text);

@@ -30,15 +30,21 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	return r;
 }
 
-static void batch_done(mortise_plugin *plugin, struct mor_batch *batch)
+static void batch_send(mortise_plugin *plugin, struct mor_batch *batch)
 {
-	if (--batch->open)
-		return;
-	if (plugin && batch->out.len) {
+	if (plugin && batch->out.len && !batch->sent) {
 		mor_buf_byte(&batch->out, ']');
 		if (!mor_buf_failed(&batch->out))
 			send_body(plugin, mor_buf_view(&batch->out));
 	}
+	batch->sent = true;
+}
+
+static void batch_done(mortise_plugin *plugin, struct mor_batch *batch)
+{
+	if (--batch->open)
+		return;
+	batch_send(plugin, batch);
 	mor_buf_fini(&batch->out);
 	mor_free(batch);
 }
@@ -49,6 +55,8 @@ static int send_answer(mortise_plugin *plugin, struct mor_batch *batch, struct m
 		return body->status;
 	if (!batch)
 		return send_body(plugin, mor_buf_view(body));
+	if (batch->sent)
+		return MORTISE_ECLOSED;
 	mor_buf_byte(&batch->out, batch->out.len ? ',' : '[');
 	return mor_buf_slice(&batch->out, mor_buf_view(body));
 }
@@ -101,7 +109,7 @@ mortise_plugin *mortise_request_plugin(mortise_request *request)
 	return request ? request->plugin : NULL;
 }
 
-static int answer(mortise_request *request, struct mor_buf *body)
+static int answer(mortise_request *request, struct mor_buf *body, bool success)
 {
 	mortise_plugin *plugin = request->plugin;
 	int r = MORTISE_ECLOSED;
@@ -109,6 +117,7 @@ static int answer(mortise_request *request, struct mor_buf *body)
 	if (plugin) {
 		MOR_HOLD(plugin);
 		r = send_answer(plugin, request->batch, body);
+		mor_client_answered(plugin, request->row, success && r == 0);
 		/* A breach in there may have dropped it from the plugin; release works either way. */
 		release(request);
 		return r;
@@ -131,7 +140,7 @@ int mortise_request_reply(mortise_request *request, mortise_json result)
 		text = mor_buf_view(&line);
 	}
 	mor_write_result(&body, mor_slice_of(request->id), text);
-	return answer(request, &body);
+	return answer(request, &body, true);
 }
 
 int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data)
@@ -146,12 +155,13 @@ int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char 
 		text = mor_buf_view(&line);
 	}
 	mor_write_error(&body, mor_slice_of(request->id), rpc_code, message ? message : "error", text);
-	return answer(request, &body);
+	return answer(request, &body, false);
 }
 
 /* ---- receiving ---- */
 
-static mortise_request *make_request(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch)
+static mortise_request *make_request(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice id,
+				     struct mor_batch *batch)
 {
 	mortise_request *request = mor_zalloc(sizeof(*request));
 
@@ -164,22 +174,58 @@ static mortise_request *make_request(mortise_plugin *plugin, struct mor_slice id
 	}
 	request->plugin = plugin;
 	request->batch = batch;
+	request->row = row;
 	if (batch)
 		batch->open++;
 	plugin->open_requests++;
 	mor_list_append(&plugin->requests, &request->node);
+	mor_client_asked(plugin, row);
 	return request;
 }
 
-/* The error response goes out; where the dialect calls it a breach the session ends with it. */
-static void answer_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch, int status, mortise_error *error)
+void mor_request_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch, mortise_error *error)
 {
+	if (message->kind == MOR_MSG_REQUEST)
+		mor_request_refuse(plugin, message->id, batch, error->rpc_code, error->text);
+	if (error->code != MORTISE_EPROTO)
+		return;
+	/* Its stdin is about to be closed; an element that is not answered yet never will be. */
+	if (batch)
+		batch_send(plugin, batch);
+	mor_fail_prefix(error, plugin->session.name);
+	mor_supervise_breach(plugin, error, MOR_RUNG_INPUT);
+}
+
+/* It has an id, but the specification wants no answer: handled as the note that it should have been. */
+static void receive_as_note(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
+{
+	const char *quirk = plugin->session.quirk(&plugin->session, "reply_to_notifications");
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
 
-	mor_write_error(&body, message->id, error->rpc_code, error->text, (struct mor_slice){ 0 });
-	send_answer(plugin, batch, &body);
-	if (status == MORTISE_EPROTO)
-		mor_supervise_breach(plugin, error, MOR_RUNG_INPUT);
+	mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
+							 .params = message->params, .whole = message->whole });
+	if (quirk && strcmp(quirk, "true") == 0 && !plugin->deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
+		send_answer(plugin, batch, &body);
+}
+
+static void params_finding(const struct mor_finding *finding, void *arg)
+{
+	mortise_error *error = arg;
+
+	if (finding->fatal && !error->code)
+		mor_fail(error, MORTISE_EINPUT, "Invalid params: %s", finding->text);
+}
+
+/* What the embedder need not look at. By position they would have no names. */
+static int check_params(const struct mor_method *row, const struct mor_value *params, mortise_error *error)
+{
+	if (mor_json_type(params) == MOR_JSON_ARRAY)
+		mor_fail(error, MORTISE_EINPUT, "Invalid params: \"%s\" takes an object, not an array", row->name);
+	else
+		mor_validate(row->params, params, params_finding, error);
+	if (error->code)
+		error->rpc_code = -32602;
+	return error->code;
 }
 
 /* 1: the dialect has answered, or the specification wants no answer. */
@@ -191,32 +237,37 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 	mortise_error error = { 0 };
 	int r = 0;
 
-	if (row && row->template) {
+	if (row && message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, 0, &doc, &error) < 0)
+		return 0;
+	if (row && row->template)
 		r = mor_template_fill(plugin, row->template, NULL, &result) < 0 ? 0 : 1;
-	} else if (row && hooks && hooks->on_request) {
-		if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, 0, &doc, &error) < 0)
-			return 0;
+	else if (row && row->role == MOR_ROLE_SERVE && row->params)
+		r = check_params(row, mor_doc_root(doc), &error);
+	if (r == 0 && row && hooks && hooks->on_request)
 		r = hooks->on_request(&plugin->session, row, mor_doc_root(doc), &result, &error);
-		mor_doc_free(doc);
+	mor_doc_free(doc);
+	if (r < 0) {
+		error.code = r;
+		mor_request_error(plugin, message, batch, &error);
 	}
-	if (r < 0)
-		answer_error(plugin, message, batch, r, &error);
 	if (r > 0 && mor_write_result(&body, message->id, mor_buf_view(&result)) == 0)
 		send_answer(plugin, batch, &body);
+	if (r > 0 && row->role == MOR_ROLE_HELLO)
+		mor_client_greeted(plugin, row, mor_buf_view(&result));
 	if (r == 0 && row && row->settle == MOR_BY_WRITE) {
-		mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
-								 .params = message->params, .whole = message->whole });
+		receive_as_note(plugin, message, batch);
 		return 1;
 	}
 	return r != 0;
 }
 
-static void ask_embedder(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
+static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+			 struct mor_batch *batch)
 {
 	mortise_request *request;
 	char *method;
 
-	if (!plugin->on_request) {
+	if (!plugin->on_request || !row) {
 		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
 		return;
 	}
@@ -224,15 +275,17 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_message *messa
 		mor_request_refuse(plugin, message->id, batch, -32000, "too many requests are waiting for an answer");
 		return;
 	}
-	request = make_request(plugin, message->id, batch);
+	request = make_request(plugin, row, message->id, batch);
 	method = mor_strndup(message->method.ptr, message->method.len);
 	if (request && method) {
 		plugin->host->in_callback++;
 		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len }, plugin->arg);
 		plugin->host->in_callback--;
 	} else {
-		if (request)
+		if (request) {
+			mor_client_answered(plugin, row, false);
 			release(request);
+		}
 		mor_request_refuse(plugin, message->id, batch, -32603, "out of memory");
 	}
 	mor_free(method);
@@ -242,8 +295,17 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
-	if (!ask_dialect(plugin, row, message, batch))
-		ask_embedder(plugin, message, batch);
+	if (plugin->rung >= MOR_RUNG_INPUT) {
+		mor_receive_drop(plugin, "a request that cannot be answered: its stdin is closed", message->id);
+		return;
+	}
+	if (!mor_client_admits(plugin, row, message, batch) || !mor_client_has_place(plugin, row, message, batch))
+		return;
+	/* A dialect without a row for everything else has said all that its plugins may ask. */
+	if (!row)
+		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
+	else if (!ask_dialect(plugin, row, message, batch))
+		ask_embedder(plugin, row, message, batch);
 }
 
 static void receive_element(mortise_plugin *plugin, struct mor_slice element, struct mor_batch *batch)
@@ -270,7 +332,7 @@ void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message
 	if (!batch)
 		return;
 	batch->open = 1;
-	while (!plugin->gone && plugin->link && mor_batch_next(message->whole, &pos, &element)) {
+	while (!plugin->gone && plugin->link && !plugin->deaf && mor_batch_next(message->whole, &pos, &element)) {
 		any = true;
 		receive_element(plugin, element, batch);
 	}

@@ -16,7 +16,7 @@ static const struct duration_setting durations[] = {
 	{ "stop", "bye", AT(stop.bye_ms) },           { "stop", "term", AT(stop.term_ms) },
 	{ "stop", "kill", AT(stop.kill_ms) },         { "restart", "first", AT(restart.first_ms) },
 	{ "restart", "cap", AT(restart.cap_ms) },     { "restart", "period", AT(restart.period_ms) },
-	{ "health", "every", AT(health.every_ms) },
+	{ "health", "every", AT(health.every_ms) },   { "limits", "session", AT(keep.total_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -41,9 +41,11 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "send", &link->send_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "queue", &link->queue_limit, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "quirks", "pipeline", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "in_flight", &in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->restart.clean, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "quirks", "frame_pad", &pad, err)) < 0)
 		return r;
 	if (plugin->restart.intensity > MOR_DEATHS)
@@ -127,13 +129,32 @@ static int check_quirks(mortise_plugin *plugin, mortise_error *err)
 		if (!quirk || !quirk->name)
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
 					setting->origin, setting->key, plugin->dialect->name);
-		const char *value = mor_manifest_text(plugin->manifest, "quirks", setting->key);
+		const char *value = plugin->session.quirk(&plugin->session, setting->key);
 
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value ? value : ""), quirk->one_of))
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s", setting->origin,
 					quirk->name, quirk->one_of);
 	}
 	return 0;
+}
+
+static bool quirk_is_set(mortise_plugin *plugin, const char *name)
+{
+	const char *value = plugin->session.quirk(&plugin->session, name);
+
+	return value && strcmp(value, "true") == 0;
+}
+
+/* A quirk that the core obeys: how much silence it takes. */
+static void read_watchdog(mortise_plugin *plugin)
+{
+	const char *word = plugin->session.quirk(&plugin->session, "watchdog");
+
+	plugin->health.flags = plugin->dialect->health.flags;
+	if (word && strcmp(word, "strict") == 0)
+		plugin->health.flags &= ~(unsigned)MOR_HEALTH_LEARN;
+	if (word && strcmp(word, "off") == 0)
+		plugin->health.flags = 0;
 }
 
 int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
@@ -145,13 +166,21 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	plugin->stop = dialect->stop;
 	plugin->restart = dialect->restart;
 	plugin->health.every_ms = dialect->health.every_ms;
+	plugin->keep.total_ms = dialect->session_ms;
 	plugin->max_in_flight = dialect->max_in_flight;
 	plugin->link_options.frame_limit = dialect->frame_limit;
 	plugin->link_options.send_limit = dialect->send_limit;
 	plugin->link_options.queue_limit = dialect->queue_limit;
+	plugin->link_options.reads = dialect->reads;
+	if (dialect->reads && dialect->shape == MOR_SHAPE_ONE_CALL)
+		plugin->link_options.deframe_flags |= MOR_DEFRAME_EOF_ENDS;
 	plugin->link_options.envelope_flags = envelope_flags(plugin);
 	if (dialect->wire & MOR_WIRE_NOISE_IS_BREACH)
 		plugin->link_options.deframe_flags |= MOR_DEFRAME_STRICT;
+	if (quirk_is_set(plugin, "leading_zeros"))
+		plugin->link_options.deframe_flags |= MOR_DEFRAME_LEADING_ZEROS;
+	plugin->link_options.every_fault = dialect->wire & MOR_WIRE_ANSWER_FAULTS;
+	plugin->restart_ms = -1;
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
 	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = check_quirks(plugin, err)) < 0 ||
@@ -159,7 +188,8 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 		return r;
 	if (!restart)
 		plugin->flags |= MORTISE_NO_RESTART;
-	return 0;
+	read_watchdog(plugin);
+	return mor_rows_choose(plugin, err);
 }
 
 uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method)

@@ -60,10 +60,12 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 
 static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
-	if (verdict->status == 0)
+	if (verdict->status == 0) {
 		plugin->counters.answered++;
-	else
+		plugin->clean_exits = 0;
+	} else {
 		plugin->counters.failed++;
+	}
 	if (verdict->error)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 }
@@ -81,7 +83,8 @@ static void keep_as_ghost(mortise_call *call)
 		mor_list_remove(&call->node);
 		mor_list_append(&plugin->flight, &call->node);
 	}
-	mor_call_set_due(call, late_ms);
+	/* A ping beside a call that takes long: its answer may come whenever the call is over. */
+	mor_call_set_due(call, call->no_slot ? 0 : late_ms);
 }
 
 /* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
@@ -94,7 +97,7 @@ void mor_call_unlink(mortise_call *call)
 	plugin->waiting -= call->state == MOR_CALL_QUEUED;
 	if (call->id) {
 		mor_table_remove(&plugin->table, call);
-		plugin->in_flight--;
+		plugin->in_flight -= !call->no_slot;
 	}
 	call->id = 0;
 	if (call->state != MOR_CALL_LATE)
@@ -107,6 +110,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	mortise_host *host = plugin->host;
 	enum mor_call_purpose purpose = call->purpose;
 	mortise_reply_fn *fn = call->on_reply;
+	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
 
 	MOR_HOLD(plugin);
 	assert(call->state != MOR_CALL_LATE && call->state != MOR_CALL_IDLE);
@@ -118,9 +122,12 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	switch (purpose) {
 	case MOR_FOR_USER:
 		count(plugin, verdict);
+		if (call->method->keep && sent)
+			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
+		mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:
 		mor_greet_answered(call, verdict);
@@ -129,7 +136,9 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_health_answered(call, verdict);
 		break;
 	case MOR_FOR_BYE:
-		mor_supervise_bye_answered(plugin);
+		if (verdict->said)
+			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
+		mor_supervise_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
 		break;
@@ -151,6 +160,7 @@ void mor_call_piece(mortise_call *call, struct mor_slice data)
 
 	MOR_HOLD(call->plugin);
 	call->piece_ms = mor_loop_now_ms(call->plugin->host->loop);
+	call->acked = true; /* whoever streams has read the request */
 	if (call->state != MOR_CALL_LATE && call->purpose == MOR_FOR_USER)
 		deliver_to_user(call, call->on_reply, call->arg, &verdict, 1);
 }
@@ -217,7 +227,7 @@ mortise_call *mor_call_only(mortise_plugin *plugin)
 		MOR_LIST_EACH(node, after, lists[i]) {
 			mortise_call *call = mor_container_of(node, mortise_call, node);
 
-			if (call->flags & MORTISE_NOTIFY)
+			if ((call->flags & MORTISE_NOTIFY) || call->no_slot)
 				continue;
 			if (only)
 				return NULL;
@@ -247,9 +257,40 @@ static bool owes_ack(const mortise_call *call)
 	return call->method->settle == MOR_BY_NOTE && call->method->ack_ms && !call->acked;
 }
 
+/* What a call may take in all, however often it shows signs of life; 0: no such limit. */
+static uint32_t total_ms(const mortise_call *call)
+{
+	uint32_t total = call->method->max_ms, session = call->method->keep ? call->plugin->keep.total_ms : 0;
+
+	return session && (!total || session < total) ? session : total;
+}
+
 uint32_t mor_call_limit_ms(const mortise_call *call)
 {
-	return owes_ack(call) ? call->method->ack_ms : call->timeout_ms;
+	if (owes_ack(call))
+		return call->method->ack_ms;
+	return call->timeout_ms ? call->timeout_ms : total_ms(call);
+}
+
+/* Which of its limits was it, and how is it made longer? */
+static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
+{
+	const mortise_plugin *plugin = call->plugin;
+	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
+	char more[320] = "";
+
+	if (plugin->last_stderr[0])
+		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
+	if (owes_ack(call))
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s", plugin->session.name, call->name, ms, more);
+	else if (total_ms(call) && took >= total_ms(call))
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s", plugin->session.name, call->name, total_ms(call),
+			 total_ms(call) == plugin->keep.total_ms ? " (limits.session gives it longer; 0: no limit)" : "", more);
+	else
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
+			 plugin->session.name, plugin->held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
+			 call->name, more);
+	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
 static void timed_out(mortise_call *call, uint32_t ms)
@@ -257,14 +298,9 @@ static void timed_out(mortise_call *call, uint32_t ms)
 	mortise_plugin *plugin = call->plugin;
 	bool kill = call->method->late == MOR_LATE_KILL;
 	mortise_error error;
-	char more[320] = "";
 
 	plugin->counters.timeouts++;
-	if (plugin->last_stderr[0])
-		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no reply to \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
-		 plugin->session.name, call->name, ms, call->name, more);
-	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	describe_timeout(call, ms, &error);
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 	if (kill)
@@ -280,6 +316,7 @@ static void queue_timed_out(mortise_call *call)
 	plugin->counters.timeouts++;
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s", plugin->session.name, call->name,
 		 call->queue_ms, started ? "does not read its input" : "is busy or not ready");
+	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 }
 
@@ -311,8 +348,8 @@ static int64_t deadline(const mortise_call *call)
 	if (owes_ack(call))
 		return call->sent_ms + row->ack_ms;
 	due = from + call->timeout_ms;
-	if (row->max_ms && due > call->sent_ms + row->max_ms)
-		due = call->sent_ms + row->max_ms;
+	if (total_ms(call) && (!call->timeout_ms || due > call->sent_ms + total_ms(call)))
+		due = call->sent_ms + total_ms(call);
 	return due;
 }
 

@@ -119,21 +119,22 @@ static void on_readable(struct mor_watch *watch, unsigned events)
 
 static void on_writable(struct mor_watch *watch, unsigned events);
 
-static void broken_input(struct stdio_link *s)
-{
-	s->in_closed = true;
-	mor_watch_stop(&s->in);
-	mor_proc_close_in(s->proc);
-	mor_buf_reset(&s->queue, 0);
-	s->queue_done = 0;
-	s->link.events->on_broken(s->link.arg, "closed its stdin");
-}
-
 static void close_in_now(struct stdio_link *s)
 {
 	s->in_closed = true;
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
+	mor_loop_refresh_now(s->link.loop); /* a grace counts from here, so rather too late than too early */
+	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
+}
+
+static void broken_input(struct stdio_link *s)
+{
+	s->link.input_broken = true;
+	close_in_now(s);
+	mor_buf_reset(&s->queue, 0);
+	s->queue_done = 0;
+	s->link.events->on_broken(s->link.arg, "closed its stdin");
 }
 
 static void wait_until_writable(struct stdio_link *s)

@@ -31,6 +31,8 @@ static enum mortise_state after_death(mortise_plugin *plugin, mortise_error *fai
 	unsigned recent = 0;
 	char period[32];
 
+	if (!mor_shape_is_session(plugin))
+		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
 	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
 	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
 		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
@@ -80,7 +82,8 @@ static void settle_down(mortise_plugin *plugin, enum mortise_state next, const m
 	if (plugin->gone || plugin->state != next)
 		return;
 	if (next == MORTISE_BACKOFF)
-		mor_timer_set(plugin->host->loop, &plugin->restart_timer, backoff_ms(plugin), on_restart);
+		mor_timer_set(plugin->host->loop, &plugin->restart_timer,
+			      plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms, on_restart);
 	else
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
 }
@@ -91,7 +94,10 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = 0;
-	plugin->end_seen = plugin->was_ready = plugin->lax_told = false;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
+	plugin->spent = plugin->resumes = false;
+	plugin->work = (struct mor_work){ 0 };
+	plugin->restart_ms = -1;
 	plugin->broken = NULL;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
@@ -99,6 +105,7 @@ static void forget_last_process(mortise_plugin *plugin)
 	plugin->session.hello = plugin->session.init = NULL;
 	plugin->hello = mor_doc_free(plugin->hello);
 	plugin->init = mor_doc_free(plugin->init);
+	mor_buf_fini(&plugin->held);
 }
 
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
@@ -118,7 +125,9 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	if (!plugin->link) /* released by whoever was told */
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	r = plugin->link->ops->start(plugin->link, &error);
+	r = mor_manifest_prepare(plugin->manifest, &error);
+	if (r == 0)
+		r = plugin->link->ops->start(plugin->link, &error);
 	if (r == 0) {
 		plugin->link->ops->pause(plugin->link, plugin->paused);
 		return 0;
@@ -142,7 +151,7 @@ int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
 		return r;
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_FAILED)
-		plugin->death_count = plugin->backoff_step = 0; /* asked for by name: a fresh chance */
+		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0; /* asked for by name: a fresh chance */
 	return mor_supervise_start(plugin, err);
 }
 
@@ -190,14 +199,29 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
 	return true;
 }
 
+/* One that greets by itself is wanted until it is stopped; but where we have closed its stdin, what follows is the
+ * embedder's decision. */
+static bool is_client(const mortise_plugin *plugin)
+{
+	return plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS;
+}
+
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	bool asked = plugin->state == MORTISE_DRAINING && plugin->after_drain == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
-	char last[300] = "", cut[224] = "";
+	char last[300] = "", cut[224] = "", work[80] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
+	if (plugin->work.handed_out) {
+		snprintf(work, sizeof(work), " while \"%s\" was under way", plugin->work.row->name);
+		when = work;
+	} else if (plugin->state == MORTISE_GREETING && is_client(plugin)) {
+		when = " before it greeted";
+	}
+	if (plugin->held.len)
+		when = " after it had answered";
 	if (how->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->truncated[0])
@@ -206,13 +230,30 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 		 asked ? ", as it was told to" : when, cut, last);
 }
 
-/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
-static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *failure)
+static enum mortise_state unless_client(const mortise_plugin *plugin, enum mortise_state after)
 {
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue);
+	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
+}
+
+/* It died of its work: whoever hands the work out counts that, and the plugin itself is soon back for more. */
+static enum mortise_state after_work(mortise_plugin *plugin)
+{
+	plugin->restart_ms = (int32_t)plugin->restart.first_ms;
+	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+}
+
+/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
+static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *failure)
+{
+	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || is_client(plugin);
 	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->state_ms;
 	enum mortise_state next;
 
+	if (mor_client_left(plugin, how))
+		return mor_client_after_leaving(plugin, failure);
+	plugin->clean_exits = 0;
+	if (plugin->walked_out)
+		return unless_client(plugin, after_death(plugin, failure));
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->after_drain == MORTISE_FAILED && plugin->failure.code)
 			*failure = plugin->failure;
@@ -220,16 +261,19 @@ static enum mortise_state next_state(mortise_plugin *plugin, mortise_error *fail
 	}
 	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
 		plugin->backoff_step = 0;
+	if (plugin->work.handed_out)
+		return after_work(plugin);
 	next = after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
 		next = MORTISE_STOPPED; /* nobody waits: it comes back with the next call */
 	return next;
 }
 
-static void drop_link(mortise_plugin *plugin)
+void mor_supervise_drop_link(mortise_plugin *plugin)
 {
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->hello_timer);
 	plugin->end_seen = true;
 	plugin->pid = 0;
 	plugin->link->ops->free(plugin->link);
@@ -265,24 +309,31 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	enum mortise_state next;
 	struct mor_list taken;
 	mortise_error error, failure;
+	bool left = mor_client_left(plugin, how);
 
 	MOR_HOLD(plugin);
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
 	tell_violation(plugin, &error, &record);
+	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
+	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
+		mor_shape_end(plugin, how, &error);
+		return;
+	}
 	failure = error;
 	/* What cannot be started, or broke its sandbox, would do so again. */
 	if (how->violation || (how->start_code && !draining))
 		next = MORTISE_FAILED;
 	else
-		next = next_state(plugin, &failure);
-	drop_link(plugin);
-	if (!draining)
+		next = next_state(plugin, how, &failure);
+	mor_supervise_drop_link(plugin);
+	if (!draining && !left)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
-	mor_health_ended(plugin, draining && next == MORTISE_STOPPED ? NULL : error.text);
+	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
+	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
@@ -290,12 +341,27 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 /* ---- the stop ladder ---- */
 
+/* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
+ * plugin was slow to read what stood before it. */
+static uint32_t held_ms(const mortise_plugin *plugin)
+{
+	int64_t closed = plugin->link && plugin->stop.hold ? plugin->link->closed_ms : 0;
+	int64_t rest = closed + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+
+	return closed && rest > 0 ? (uint32_t)rest : 0;
+}
+
+static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
+
 static void on_ladder(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
 
 	MOR_HOLD(plugin);
-	climb(plugin, plugin->rung + 1);
+	if (plugin->rung == MOR_RUNG_INPUT && held_ms(plugin))
+		wait_on_rung(plugin, held_ms(plugin));
+	else
+		climb(plugin, plugin->rung + 1);
 }
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
@@ -359,12 +425,14 @@ static void climb(mortise_plugin *plugin, enum mor_rung rung)
 	}
 }
 
-void mor_supervise_bye_answered(mortise_plugin *plugin)
+void mor_supervise_bye_answered(mortise_call *bye)
 {
+	mortise_plugin *plugin = bye->plugin;
+
 	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
 		return;
-	/* A note is "answered" when it is written; it has not been waited for. */
-	if (!plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
 	if (!say_bye(plugin))
 		climb(plugin, MOR_RUNG_INPUT);
@@ -382,6 +450,8 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 		return;
 	}
 	plugin->after_drain = after;
+	if (rung == MOR_RUNG_TERM && plugin->stop.hold)
+		rung = MOR_RUNG_INPUT;
 	if (plugin->state == MORTISE_DRAINING) {
 		if (rung > plugin->rung)
 			climb(plugin, rung);
@@ -389,11 +459,12 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	}
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->health.timer);
+	mor_keep_close(plugin, why);
 	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
 		climb(plugin, rung);
-	if (after != MORTISE_BACKOFF)
+	if (after != MORTISE_BACKOFF && !plugin->resumes)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
 
@@ -409,11 +480,22 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
+	plugin->walked_out = plugin->resumes = false;
 	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
 	return 0;
 }
 
 /* ---- when it goes wrong ---- */
+
+/* What breaks the rules in its very greeting would do so again. */
+static enum mortise_state after_breach(mortise_plugin *plugin, mortise_error *failure)
+{
+	if (is_client(plugin) && plugin->state == MORTISE_GREETING)
+		return MORTISE_FAILED;
+	if (plugin->work.handed_out)
+		return MORTISE_STOPPED;
+	return unless_client(plugin, after_death(plugin, failure));
+}
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
 {
@@ -423,12 +505,16 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	mortise_error failure = *error;
 	struct mor_list taken;
 
+	if (!mor_shape_is_session(plugin) && plugin->spent) {
+		queued_too = false; /* what waits was never meant for this process */
+		plugin->resumes |= plugin->state != MORTISE_DRAINING;
+	}
 	if (!plugin->link || plugin->state == MORTISE_DRAINING) {
 		mor_supervise_stop(plugin, rung, plugin->after_drain, error->text);
 		return;
 	}
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
-	after = after_death(plugin, &failure);
+	after = after_breach(plugin, &failure);
 	if (after == MORTISE_FAILED)
 		plugin->failure = failure;
 	else if (!busy && plugin->state == MORTISE_READY)
@@ -442,6 +528,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung)
 {
 	MOR_HOLD(plugin);
+	plugin->deaf = true;
 	fail_and_stop(plugin, error, rung, true);
 }
 
@@ -458,7 +545,7 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
 {
 	mortise_error failure = *verdict->error;
-	enum mortise_state after = retry ? after_death(plugin, &failure) : MORTISE_FAILED;
+	enum mortise_state after = retry ? unless_client(plugin, after_death(plugin, &failure)) : MORTISE_FAILED;
 	struct mor_list taken;
 
 	plugin->failure = failure;
@@ -478,6 +565,12 @@ static void on_broken_timer(struct mor_timer *timer)
 	if (plugin->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);
+	/* Where ends may be clean, a closed stdout is perhaps the beginning of one: the exit will tell. */
+	if (plugin->restart.clean && plugin->was_ready && !plugin->work.handed_out) {
+		plugin->walked_out = true;
+		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MORTISE_STOPPED, error.text);
+		return;
+	}
 	mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
 }
 
@@ -489,6 +582,11 @@ static void on_broken(void *arg, const char *what)
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->rung == MOR_RUNG_BYE)
 			climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+		return;
+	}
+	if (!mor_shape_is_session(plugin) && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
+		/* No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
+		mor_call_written(plugin, plugin->link->queued);
 		return;
 	}
 	if (!plugin->broken)

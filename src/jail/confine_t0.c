@@ -75,6 +75,23 @@ static int set_env(struct mor_plan *plan, const char *name, const char *value, b
 	return 0;
 }
 
+/* Variables whose value is "${scratch}" stand for the directory, which the host cannot know before it is made. */
+static int name_scratch(struct mor_plan *plan, const char *path)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < plan->envc; i++) {
+		const char *equals = strchr(plan->env[i], '=');
+		char name[64];
+
+		if (!equals || strcmp(equals + 1, "${scratch}") != 0 || (size_t)(equals - plan->env[i]) >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - plan->env[i]), plan->env[i]);
+		status = set_env(plan, name, path, true);
+	}
+	return status;
+}
+
 /* One that was asked for by name, or one of ours below /tmp. */
 static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
@@ -94,6 +111,8 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 		status = set_env(plan, "HOME", path, ours);
 	if (status == 0)
 		status = set_env(plan, "TMPDIR", path, ours);
+	if (status == 0)
+		status = name_scratch(plan, path);
 	return status < 0 ? failed(failure, status, "cannot make a scratch directory below /tmp") : 0;
 }
 
@@ -122,6 +141,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 	if (check_kernel(plan, failure) < 0)
 		return -1;
+	mor_t0.paths.quiet_tmp = flags & MOR_JAIL_QUIET_TMP;
 	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
 	if (status == 0)
 		status = add_asked(plan);

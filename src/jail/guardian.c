@@ -19,7 +19,7 @@
 #include "jail/guard.h"
 #include "jail/policy.h"
 
-enum { GRACE_MS = 1000 };
+static const struct mor_grace usual_grace = { .term_ms = 500, .kill_ms = 500 };
 enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
 
 struct guard {
@@ -178,18 +178,20 @@ static void ask_to_end(struct guard *guard)
 	}
 }
 
-static uint32_t half_grace(const struct guard *guard)
+static const struct mor_grace *grace(const struct guard *guard)
 {
-	return (guard->plan->grace_ms ? guard->plan->grace_ms : GRACE_MS) / 2;
+	const struct mor_grace *given = &guard->plan->grace;
+
+	return given->term_ms || given->kill_ms ? given : &usual_grace;
 }
 
-/* Its stdin has ended with the host, so it may be ending already: half of the grace for that, half for SIGTERM. */
+/* Its stdin has ended with the host, so it may be ending already. */
 static void on_host_gone(struct guard *guard)
 {
 	if (guard->ladder != HOST_LIVES)
 		return;
 	guard->ladder = HOST_GONE;
-	guard->ladder_due = mor_now_ms() + half_grace(guard);
+	guard->ladder_due = mor_now_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
 }
 
 static void on_order(struct guard *guard)
@@ -248,7 +250,7 @@ static void on_clock(struct guard *guard)
 		return;
 	}
 	guard->ladder = HOST_GONE_TERM;
-	guard->ladder_due = now + half_grace(guard);
+	guard->ladder_due = now + grace(guard)->kill_ms;
 	ask_to_end(guard);
 }
 

@@ -403,6 +403,12 @@ static bool quiet_write(const char *name)
 	return (cache && (cache[12] == 0 || cache[12] == '/')) || (own && strcmp(own, "comm") == 0);
 }
 
+/* Right in it: whoever looks deeper means somebody's files. */
+static bool in_tmp(const char *name)
+{
+	return strncmp(name, "/tmp/", 5) == 0 && !strchr(name + 5, '/');
+}
+
 struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	const struct mor_path_rule *rule = rule_for(paths, name);
@@ -415,7 +421,7 @@ struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *na
 	}
 	if (strcmp(name, "/dev/tty") == 0)
 		return quiet(ENXIO);
-	if (quiet_write(name))
+	if (quiet_write(name) || (paths->quiet_tmp && !rule && in_tmp(name)))
 		return quiet(EACCES);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
 		return violation(MOR_RULE_WORKSPACE_WRITE);

@@ -31,6 +31,7 @@ struct mor_paths {
 	size_t protect_count;
 	char **aliases; /* names as given that are not the true ones: links on the way */
 	size_t alias_count;
+	bool quiet_tmp; /* a write right in /tmp that no rule permits is refused quietly */
 };
 
 /* 0 or -errno. What is not there, or not within reach, gives no rule and no error. */

@@ -101,7 +101,7 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 	if (policy) {
 		level.level = policy->level;
 		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) | (policy->spawn ? MOR_JAIL_SPAWN : 0u) |
-			      (policy->pidns ? MOR_JAIL_PIDNS : 0u);
+			      (policy->pidns ? MOR_JAIL_PIDNS : 0u) | (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 	}
@@ -165,8 +165,8 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 
 	add_level(plan, policy, &limits);
 	add_limits(plan, &limits, confined);
-	if (policy->grace_ms)
-		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace_ms, sizeof(policy->grace_ms));
+	if (policy->grace.term_ms || policy->grace.kill_ms)
+		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace, sizeof(policy->grace));
 	if (!confined)
 		return;
 	add_paths(plan, policy);

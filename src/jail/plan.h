@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC 0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 1
+#define MOR_PLAN_VERSION 2
 #define MOR_PLAN_MAX (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -37,7 +37,7 @@ enum mor_plan_kind {
 	MOR_OP_ENV,         /* strings                                                                    */
 	MOR_OP_CWD,         /* string                                                                     */
 	MOR_OP_LIMIT,       /* struct mor_op_limit                                                        */
-	MOR_OP_GRACE,       /* uint32: ms                                                                 */
+	MOR_OP_GRACE,       /* struct mor_grace: after the host's death                                   */
 	MOR_OP_WALL,        /* uint32: ms of wall time                                                    */
 	MOR_OP_PATH,        /* struct mor_op_path + string: a rule on files                               */
 	MOR_OP_PROTECT,     /* string: no writes below, although a rule above allows them                 */
@@ -49,7 +49,12 @@ enum mor_plan_kind {
 	MOR_OP_END
 };
 
-enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4 };
+/* What the guardian gives the plugin after the host's death, with which its stdin ended. */
+struct mor_grace {
+	uint32_t term_ms, kill_ms; /* from there to SIGTERM; from SIGTERM to SIGKILL */
+};
+
+enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4, MOR_JAIL_QUIET_TMP = 16 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
 	uint32_t landlock_abi_cap, processes;
@@ -94,7 +99,8 @@ struct mor_plan {
 	char **argv, **env;
 	char *cwd;     /* NULL: as we are                          */
 	char *scratch; /* NULL: none asked for; "": one to be made */
-	uint32_t grace_ms, wall_ms;
+	struct mor_grace grace; /* both 0: the guardian's own */
+	uint32_t wall_ms;
 	int32_t host;
 	size_t argc, envc;
 	const struct mor_plan_op *ops, *end;

@@ -90,7 +90,7 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 	case MOR_OP_HOST:
 		return read_fixed(op, &plan->host, sizeof(plan->host));
 	case MOR_OP_GRACE:
-		return read_fixed(op, &plan->grace_ms, sizeof(plan->grace_ms));
+		return read_fixed(op, &plan->grace, sizeof(plan->grace));
 	case MOR_OP_WALL:
 		return read_fixed(op, &plan->wall_ms, sizeof(plan->wall_ms));
 	case MOR_OP_ARGV:

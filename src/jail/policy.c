@@ -23,7 +23,7 @@ const struct mor_policy_key mor_policy_keys[] = {
 	{ "protected_paths", MOR_POLICY_NAMES, RULE, AT(protected_paths), ".git/hooks, .git/config", NULL,
 	  "may not write, all the same: %s", NULL },
 	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
-	{ "scratch", MOR_POLICY_PATH, 0, AT(scratch), NULL, NULL, "may write its scratch directory %s",
+	{ "scratch", MOR_POLICY_PATH, RULE, AT(scratch), NULL, NULL, "may write its scratch directory %s",
 	  "may write a scratch directory of its own, removed in the end" },
 	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
 	  "may read, with all that is below: %s", "may read nothing else, except the system's libraries" },
@@ -31,6 +31,8 @@ const struct mor_policy_key mor_policy_keys[] = {
 	  "may use the network", "may not use the network" },
 	{ "spawn", MOR_POLICY_BOOL, RULE, AT(spawn), "false", NULL,
 	  "may start programs; they are confined as it is", "may not start programs" },
+	{ "quiet_tmp", MOR_POLICY_BOOL, RULE, AT(quiet_tmp), "false", NULL,
+	  "may try to write in /tmp, in vain: that is no violation", NULL },
 	{ "pidns", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(pidns), "false", NULL,
 	  "runs in a PID namespace of its own", NULL },
 	{ "memory", MOR_POLICY_BYTES, LIMIT, AT(limits.memory_bytes), NULL, NULL, "memory: at most %s", NULL },
@@ -288,7 +290,7 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	}
 	if (!policy->level_given)
 		policy->level = confined || policy->rules_given ? MOR_LEVEL_AUTO : MOR_LEVEL_GUARDED;
-	if (policy->workspace_write && !policy->workspace && mor_policy_confined(policy))
+	if (policy->workspace_write && !policy->workspace && !policy->workspace_later && mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST, "workspace_write is true, but there is no workspace: set it");
 	return 0;
 }

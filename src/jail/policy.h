@@ -12,6 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "jail/plan.h"
 
 enum mor_level {
 	MOR_LEVEL_GUARDED, /* no rules on files and network; no new privileges, clean descriptors, complete kill    */
@@ -34,6 +35,7 @@ struct mor_limits { /* 0: the default of the level */
 struct mor_policy {
 	enum mor_level level;
 	bool network, workspace_write, spawn;
+	bool quiet_tmp;           /* an attempt to make a file right in /tmp is refused, but is no violation                   */
 	bool pidns;               /* guarded, t0: a PID namespace all the same                                       */
 	char *workspace;          /* absolute, or NULL                                                               */
 	char *plugin_dir;         /* absolute, or NULL                                                               */
@@ -41,11 +43,12 @@ struct mor_policy {
 	char **read_paths;        /* absolute, recursive, NULL-terminated                                            */
 	char **protected_paths;   /* relative to the workspace; NULL: .git/hooks, .git/config                        */
 	struct mor_limits limits;
-	uint32_t grace_ms;        /* what the guardian gives the plugin between the host's death and SIGKILL         */
+	struct mor_grace grace;   /* after the host's death; both 0: the guardian's own, half a second each          */
 	unsigned landlock_abi_cap;/* tests: pretend that the kernel knows no more than this; 0: what it knows        */
 	bool unconfined;          /* somebody asked for no confinement in so many words: warned of every time        */
 	enum mor_policy_source source;
 	bool never_spawn;         /* plugin.toml: nothing can grant it; set it before any mor_policy_set()           */
+	bool workspace_later;     /* the workspace is named with each run: until then there may be none               */
 	bool level_given;         /* by a key; else the dialect's default holds                                      */
 	bool rules_given;         /* a key that only a confined plugin obeys was set                                 */
 };

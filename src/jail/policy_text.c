@@ -96,7 +96,9 @@ static const char *text_of(const struct mor_policy *policy, const struct mor_pol
 	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) && !mor_policy_confined(policy))
 		return NULL;
 	/* Writing and its exceptions are about the workspace. */
-	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace)
+	if (key->offset == offsetof(struct mor_policy, workspace) && !present && policy->workspace_later)
+		return "may read the workspace that it is run for";
+	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace && !policy->workspace_later)
 		return NULL;
 	if (key->offset == offsetof(struct mor_policy, protected_paths) && !(policy->workspace && policy->workspace_write))
 		return NULL;

@@ -4,15 +4,45 @@
 
 #include "manifest/manifest.h"
 
-#define MOR_YAMS_MANIFEST "yams-plugin.json"
 #define MOR_OWN_MANIFEST "mortise.toml"
 #define MOR_FROM_SET "--set" /* origin of what the command line set: its faults are usage errors */
+
+/* A foreign manifest as it was read, so that texts can say where something stands in it. */
+struct mor_source {
+	char *shown; /* what texts call it */
+	char *text;
+	size_t len;
+	struct mor_doc *lines; /* TOML: from "section.key" to [line, column]; NULL: the text is JSON */
+};
+
+struct mor_load;
+
+/* One foreign format. */
+struct mor_format {
+	const char *file; /* its name in the plugin's directory */
+	bool confines;    /* its specification demands a sandbox, which no file beside it may talk away */
+	/* NULL: JSON, else what turns the text into it. */
+	int (*convert)(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
+		       mortise_error *err);
+	/* false: another program's file that happens to have this name, as if there were none. NULL: always ours. */
+	bool (*is_ours)(const struct mor_value *root);
+	/* load->m->doc is filled: checks it and makes settings of it. 0 or a status. */
+	int (*read)(struct mor_load *load);
+	/* What it says to run, as plugin.command. 1: found; 0: a file was named that is something else. */
+	int (*launch)(struct mor_load *load);
+	/* Last of all, when it is known what runs. 0 or a status. NULL: nothing to do. */
+	int (*finish)(struct mor_load *load);
+};
+extern const struct mor_format mor_yams_format, mor_sunscreen_format, mor_sunscreen_json_format, mor_gassist_format;
 
 /* One load under way. */
 struct mor_load {
 	const struct mor_manifest_query *query;
 	struct mor_manifest *m;
 	mortise_error *err;
+	const struct mor_format *format; /* of load->m->doc, or NULL */
+	struct mor_source source;        /* its text */
+	const char *only;                /* the foreign manifest that was named, or NULL: whichever is there */
 	char *dir;   /* absolute directory of the plugin; NULL: only a command line was given   */
 	char *shown; /* the same as the user spelled it, for texts                              */
 	char *file;  /* absolute path of the file that was named, or NULL                       */
@@ -48,8 +78,10 @@ void mor_settings_free(struct mor_list *settings);
 
 /* ---- path.c ---- */
 char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */
+char *mor_text_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* NULL: no memory */
 char *mor_path_absolute(const char *path);              /* against our own directory       */
 char *mor_path_stem(const char *path);                  /* "dir/plugin.py" -> "plugin"     */
+bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
 bool mor_path_is_file(const char *path);
 bool mor_path_same(const char *a, const char *b);
 /* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
@@ -60,21 +92,61 @@ int mor_path_read(const char *path, const char *shown, char **ret, size_t *ret_l
 int mor_config_merge(char **config, const struct mor_value *over, bool deep);
 
 /* ---- policy_map.c: what other manifests permit, as settings of [sandbox] ---- */
-/* [permissions] of plugin.toml: workspace_write, network, declared_paths. `lines` maps "permissions.KEY" to its line,
- * or is NULL. `file` is what texts call it. MORTISE_EMANIFEST. */
-int mor_map_permissions(struct mor_load *load, const char *file, const struct mor_value *permissions,
-			const struct mor_value *lines);
+/* [permissions] of plugin.toml: workspace_write, network, declared_paths. MORTISE_EMANIFEST. */
+int mor_map_permissions(struct mor_load *load, const struct mor_value *permissions);
 /* "capabilities" of sunscreen-plugin.json: network, filesystem. Its real plugins start programs, so spawn is granted. */
-int mor_map_capabilities(struct mor_load *load, const char *file, const struct mor_value *capabilities);
+int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabilities);
 
-/* ---- own.c, set.c, yams.c ---- */
+/* ---- own.c, set.c ---- */
 enum mor_own_use { MOR_OWN_ALWAYS, MOR_OWN_IF_NAMED /* its command is load->file, or it has none */ };
 /* One of our TOML files. 1: used, 0: there is none, or it is about another program. */
 int mor_own_load(struct mor_load *load, const char *path, const char *shown, enum mor_own_use use);
 int mor_set_apply(struct mor_load *load, const char *text);
-/* yams-plugin.json: who the plugin is. 1: there is one, 0: none. */
-int mor_yams_load(struct mor_load *load);
-/* What it says to run, as plugin.command. 1: found; 0: a file was named that is something else. */
-int mor_yams_launch(struct mor_load *load);
+
+/* ---- source.c: foreign manifests ---- */
+/* Whichever there is in load->dir. 1: read; 0: none. */
+int mor_source_load(struct mor_load *load);
+bool mor_source_is_manifest(const char *name); /* the name of a foreign format's file */
+void mor_source_fini(struct mor_source *source);
+
+/* ---- where.c: where in it, and complaints that say so. Pointers are JSON pointers, in TOML too. ---- */
+#define MOR_WHERE 400
+/* "FILE:LINE:COLUMN" of the member, or of the nearest around it that is there. */
+const char *mor_where(const struct mor_source *source, const char *pointer, char out[MOR_WHERE]);
+/* "FILE:LINE": the origin of a setting. */
+const char *mor_where_line(const struct mor_source *source, const char *pointer, char out[MOR_WHERE]);
+/* "FILE:LINE:COLUMN: KEY WHAT" into load->err; returns `code`. */
+int mor_where_status(struct mor_load *load, int code, const char *pointer, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+#define mor_where_fail(load, ...) mor_where_status(load, MORTISE_EMANIFEST, __VA_ARGS__)
+/* The same as a warning. 0 or a status. */
+int mor_where_warn(struct mor_load *load, const char *pointer, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+struct mor_expected {
+	const char *at, *wanted; /* JSON pointer; what texts call it. at NULL ends the list          */
+	unsigned types;          /* 1 << enum mor_json_type                                          */
+	bool required;
+	bool texts;              /* elements or members must be strings                              */
+};
+#define MOR_IS(type) (1u << MOR_JSON_##type)
+/* The root is an object whose members are as expected. */
+int mor_expect(struct mor_load *load, const struct mor_expected *expected);
+/* Members of the object at `pointer` that are not in "a|b|c": refused, or told as warnings. */
+int mor_expect_keys(struct mor_load *load, const char *pointer, const char *known, bool refuse);
+/* A setting with its line in the source; missing or empty values add none. */
+int mor_source_setting(struct mor_load *load, const char *section, const char *key, const char *pointer);
+/* The actions of the manifest, one by one: begin, add, end. Errors stick in the writer's buffer. */
+struct mor_action {
+	const char *kind, *name; /* a command's name is typed as KIND:NAME, a function's alone */
+	const char *description; /* or NULL */
+};
+void mor_action_add(struct mor_writer *w, const struct mor_action *action);
+/* The finished array into load->m->actions. */
+int mor_actions_keep(struct mor_load *load, const struct mor_buf *json);
+/* Is it [A-Za-z0-9][A-Za-z0-9._+-]*? Names and versions become parts of paths. */
+bool mor_is_plain_name(struct mor_slice name);
+/* The string at `pointer` is one, or MORTISE_EMANIFEST. */
+int mor_expect_plain_name(struct mor_load *load, const char *pointer);
 
 #endif

@@ -11,15 +11,6 @@
 #include "base/text.h"
 #include "manifest/internal.h"
 
-/* Manifests of dialects that are not in this version: known by name, so that the text can say so. */
-static const struct {
-	const char *file, *dialect;
-} later[] = {
-	{ "plugin.toml", "sunscreen" },
-	{ "sunscreen-plugin.json", "sunscreen" },
-	{ "manifest.json", "gassist" },
-};
-
 static int no_memory(struct mor_load *load)
 {
 	return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->query->path ? load->query->path : "manifest");
@@ -49,6 +40,9 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	mor_free(m->dir);
 	mor_free(m->file);
 	mor_doc_free(m->doc);
+	mor_doc_free(m->actions);
+	texts_free(m->env_front);
+	texts_free(m->make_dirs);
 	mor_free(m->config);
 	mor_settings_free(&m->settings);
 	while ((node = mor_list_pop(&m->warnings))) {
@@ -105,7 +99,9 @@ static int locate_file(struct mor_load *load, const char *path)
 		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
 	load->dir = mor_strdup(real);
 	/* Naming the manifest is naming its directory. */
-	if (strcmp(base, MOR_YAMS_MANIFEST) != 0 && strcmp(base, MOR_OWN_MANIFEST) != 0) {
+	if (mor_source_is_manifest(base)) {
+		load->only = base;
+	} else if (strcmp(base, MOR_OWN_MANIFEST) != 0) {
 		load->file = mor_path_join(real, base);
 		if (!load->file)
 			return no_memory(load);
@@ -139,45 +135,51 @@ static int locate(struct mor_load *load)
 
 static int nothing_here(struct mor_load *load)
 {
-	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
-		MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, later[i].file);
-
-		if (path && mor_path_is_file(path))
-			return mor_fail(load->err, MORTISE_EMANIFEST,
-					"%s: %s is a manifest of the %s dialect, which this version does not speak: add a "
-					MOR_OWN_MANIFEST ", or give the command after --",
-					load->shown, later[i].file, later[i].dialect);
-	}
 	return mor_fail(load->err, MORTISE_EMANIFEST,
-			"%s: no manifest here (looked for " MOR_YAMS_MANIFEST ", " MOR_OWN_MANIFEST
-			"): add one, or give the command after --", load->shown);
+			"%s: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of "
+			"G-Assist, " MOR_OWN_MANIFEST "): add one, or give the command after --", load->shown);
 }
 
 /* ---- the sources, in order ---- */
+
+/* Who chooses the dialect chooses the sandbox: a file that came with the plugin must not undo what people were shown. */
+static int check_dialect(struct mor_load *load, const struct mor_setting *manifest)
+{
+	const struct mor_setting *now = mor_manifest_setting(load->m, "plugin", "dialect");
+
+	if (!load->format || !load->format->confines || now == manifest)
+		return 1;
+	return mor_fail(load->err, MORTISE_EMANIFEST,
+			"%s: plugin.dialect: %s beside it says how this plugin is spoken to and confined; to change that, use "
+			"--dialect or your own configuration", now->origin, load->format->file);
+}
 
 /* In a directory our file always counts; beside a named file only when it is about that file. */
 static int read_own(struct mor_load *load)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, MOR_OWN_MANIFEST);
 	MOR_CLEAN_TEXT char *shown = mor_path_join(load->shown, MOR_OWN_MANIFEST);
+	const struct mor_setting *dialect = mor_manifest_setting(load->m, "plugin", "dialect");
+	int r;
 
 	if (!path || !shown)
 		return no_memory(load);
-	return mor_own_load(load, path, shown, load->file ? MOR_OWN_IF_NAMED : MOR_OWN_ALWAYS);
+	r = mor_own_load(load, path, shown, load->file ? MOR_OWN_IF_NAMED : MOR_OWN_ALWAYS);
+	return r <= 0 ? r : check_dialect(load, dialect);
 }
 
 /* The file that was named is what runs; where the manifest beside it runs the same file, in its way. */
 static int read_named_file(struct mor_load *load)
 {
 	const char *command[] = { load->file, NULL };
-	int r = load->m->doc ? mor_yams_launch(load) : 0;
+	int r = load->format ? load->format->launch(load) : 0;
 
 	return r != 0 ? (r < 0 ? r : 0) : mor_setting_add_list(load, "plugin", "command", command, load->query->path);
 }
 
 static int read_directory(struct mor_load *load)
 {
-	int foreign = mor_yams_load(load), own;
+	int foreign = mor_source_load(load), own;
 
 	if (foreign < 0)
 		return foreign;
@@ -286,8 +288,8 @@ static int read_sources(struct mor_load *load)
 	for (; r == 0 && set && *set; set++)
 		r = mor_set_apply(load, *set);
 	/* Last, because whoever names a command saves the manifest's from being judged. */
-	if (r == 0 && load->m->doc && !mor_manifest_setting(load->m, "plugin", "command"))
-		r = mor_yams_launch(load);
+	if (r == 0 && load->format && !mor_manifest_setting(load->m, "plugin", "command"))
+		r = load->format->launch(load);
 	return r < 0 ? r : 0;
 }
 
@@ -467,6 +469,31 @@ static int fill(struct mor_load *load)
 	return fill_env(load);
 }
 
+/* Each part of the path in turn; what is there already is fine, whoever made it. */
+static int make_dir(const char *path, mortise_error *err)
+{
+	char part[PATH_MAX];
+
+	if (strlen(path) >= sizeof(part))
+		return mor_fail_errno(err, MORTISE_ESYSTEM, ENAMETOOLONG, "mkdir %.200s", path);
+	for (size_t i = 1; path[i - 1]; i++) {
+		part[i - 1] = path[i - 1];
+		part[i] = '\0';
+		if ((path[i] == '/' || !path[i]) && mkdir(part, 0700) < 0 && errno != EEXIST)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "mkdir %s", part);
+	}
+	return 0;
+}
+
+int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err)
+{
+	int r = 0;
+
+	for (char **dir = manifest->make_dirs; r == 0 && dir && *dir; dir++)
+		r = make_dir(*dir, err);
+	return r;
+}
+
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err)
 {
 	bool has_path = query->path && *query->path, has_argv = query->argv && query->argv[0] && *query->argv[0];
@@ -486,9 +513,12 @@ int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifes
 		r = read_sources(&load);
 	if (r == 0)
 		r = fill(&load);
+	if (r == 0 && load.format && load.format->finish)
+		r = load.format->finish(&load);
 	mor_free(load.dir);
 	mor_free(load.shown);
 	mor_free(load.file);
+	mor_source_fini(&load.source);
 	if (r == 0)
 		*ret = load.m;
 	else

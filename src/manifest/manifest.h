@@ -2,8 +2,8 @@
  * Every manifest and configuration format -> one struct: who the plugin is, what to run, how. Nothing is
  * executed here. Errors name file, line, column, key and remedy.
  *
- * Where settings come from, later wins: the foreign manifest (yams-plugin.json, ...), mortise.toml beside
- * it (or in place of one), ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of
+ * Where settings come from, later wins: the foreign manifest (yams-plugin.json, plugin.toml,
+ * sunscreen-plugin.json, manifest.json: the first that is there), mortise.toml beside it (or in place of one), ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of
  * the command line that are spelled as such). Sections: plugin env timeouts restart stop health limits
  * sandbox quirks config. keys.c has the table of them.
  */
@@ -51,6 +51,12 @@ struct mor_manifest {
 	char *dir;       /* absolute: where the plugin lies; NULL: only a command line was given          */
 	char *file;      /* the foreign manifest's path, or NULL                                          */
 	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
+	struct mor_doc *actions; /* what the manifest says it offers, the same shape for every format: an array of
+				    {"name","kind","description","parameters"}; name is what one types ("search",
+				    "scaffold:indexer", "hook:after_build"), kind is function, scaffold, app or
+				    hook, parameters (functions only) is {"properties":{},"required":[]}. Or NULL */
+	char **env_front; /* NAME=DIR: stands before what the plugin inherits as NAME; `env` wins over it   */
+	char **make_dirs; /* absolute: must exist before it starts; mor_manifest_prepare() makes them       */
 	char *config;    /* JSON object: [config], over it mortise_plugin_options.config, over that --set; or NULL */
 	struct mor_list settings; /* of mor_setting, earlier first: look up from the end                  */
 	struct mor_list warnings; /* of mor_warning                                                       */
@@ -62,9 +68,13 @@ struct mor_warning {
 };
 
 /* 0; MORTISE_ENOTFOUND (no such path; a directory without any manifest: EMANIFEST says which names were
- * looked for); MORTISE_EMANIFEST; MORTISE_EINVAL (neither path nor argv; a bad --set, --env or config). */
+ * looked for); MORTISE_EMANIFEST; MORTISE_EVIOLATION (a path that must lie in the plugin's directory does not);
+ * MORTISE_ETRANSPORT (sunscreen-plugin.json asks for gRPC); MORTISE_EINVAL (neither path nor argv; a bad --set,
+ * --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
+/* Before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */
+int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err);
 
 /* Adds to the warnings. 0 or MORTISE_ENOMEM. */
 int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -83,7 +93,7 @@ int mor_manifest_bool(const struct mor_manifest *m, const char *section, const c
 const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
 
 /* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
- * a JSON object from "section.key" to its line. The C++ behind it lets no exception out. */
+ * a JSON object from "section.key" to [line, column]. The C++ behind it lets no exception out. */
 int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
 		     mortise_error *err);
 

@@ -56,7 +56,7 @@ static char *origin(const struct own *own, const char *section, const char *key)
 	mor_buf_printf(&name, "%s%s%s", section, key ? "." : "", key ? key : "");
 	if (mor_buf_failed(&name))
 		return NULL;
-	line = mor_json_int(mor_json_get_slice(mor_doc_root(own->lines), mor_buf_view(&name)), 0);
+	line = mor_json_int(mor_json_at(mor_json_get_slice(mor_doc_root(own->lines), mor_buf_view(&name)), "/0"), 0);
 	mor_buf_printf(&text, "%s:%lld", own->shown, (long long)line);
 	return mor_buf_detach(&text);
 }

@@ -1,6 +1,7 @@
 /* Paths, and the files behind them. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,17 @@ char *mor_path_join(const char *dir, const char *name)
 		name += 2;
 	mor_buf_printf(&path, "%s%s%s", dir, len && dir[len - 1] == '/' ? "" : "/", name);
 	return mor_buf_detach(&path);
+}
+
+char *mor_text_format(const char *format, ...)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	va_list args;
+
+	va_start(args, format);
+	mor_buf_vprintf(&text, format, args);
+	va_end(args);
+	return mor_buf_detach(&text);
 }
 
 char *mor_path_absolute(const char *path)
@@ -49,6 +61,14 @@ char *mor_path_stem(const char *path)
 	if (!dot || dot == base || !isalpha((unsigned char)dot[1]))
 		return mor_strdup(base);
 	return mor_strndup(base, (size_t)(dot - base));
+}
+
+bool mor_path_climbs(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at++)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return true;
+	return false;
 }
 
 bool mor_path_is_file(const char *path)

@@ -11,45 +11,36 @@
 #include "base/text.h"
 #include "manifest/internal.h"
 
-#define ORIGIN 320
-
 /* One object under way. */
 struct map {
 	struct mor_load *load;
-	const char *file, *object; /* "plugin.toml", "permissions" */
-	const struct mor_value *lines;
+	const char *object; /* "/permissions" */
 };
 
-/* "plugin.toml:9", or the file alone. */
-static const char *origin(const struct map *map, const char *key, char out[ORIGIN])
+static const char *pointer(const struct map *map, const char *key, char out[100])
 {
-	char name[100];
-	int64_t line;
+	char quoted[60];
 
-	snprintf(name, sizeof(name), "%s.%s", map->object, key);
-	line = mor_json_int(mor_json_get(map->lines, name), 0);
-	if (line > 0)
-		snprintf(out, ORIGIN, "%.280s:%lld", map->file, (long long)line);
-	else
-		snprintf(out, ORIGIN, "%.280s", map->file);
+	snprintf(out, 100, "%s/%s", map->object, mor_excerpt(mor_slice_of(key), quoted, sizeof(quoted)));
 	return out;
 }
 
 static int wrong(const struct map *map, const char *key, const struct mor_value *value, const char *wanted)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	char from[ORIGIN], shown[100];
+	char at[100], shown[100];
 
 	mor_json_write(value, false, &json);
-	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s.%s is %s: it must be %s", origin(map, key, from), map->object,
-			key, mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
+	return mor_where_fail(map->load, pointer(map, key, at), "is %s: it must be %s",
+			      mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
 }
 
 static int add(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
 {
-	char from[ORIGIN];
+	char at[100], from[MOR_WHERE];
 
-	return mor_setting_add(map->load, "sandbox", setting, value, origin(map, key, from));
+	mor_where_line(&map->load->source, pointer(map, key, at), from);
+	return mor_setting_add(map->load, "sandbox", setting, value, from);
 }
 
 static int add_bool(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
@@ -66,7 +57,7 @@ static int add_fixed(const struct map *map, const char *key, const char *json, c
 	int r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL);
 
 	if (r < 0)
-		return mor_fail(map->load->err, r, "%s: out of memory", map->file);
+		return mor_fail(map->load->err, r, "%s: out of memory", map->load->source.shown);
 	return add(map, key, mor_doc_root(doc), setting);
 }
 
@@ -87,10 +78,9 @@ static int add_paths(const struct map *map, const char *key, const struct mor_va
 
 static int unknown(const struct map *map, const char *key, const char *known)
 {
-	char from[ORIGIN], shown[80];
+	char at[100];
 
-	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s has no \"%s\": use one of %s", origin(map, key, from),
-			map->object, mor_excerpt(mor_slice_of(key), shown, sizeof(shown)), known);
+	return mor_where_fail(map->load, pointer(map, key, at), "is not known: use one of %s", known);
 }
 
 /* Absent: all denied. */
@@ -100,16 +90,14 @@ static int check_object(const struct map *map, const struct mor_value *object)
 
 	if (type == MOR_JSON_MISSING || type == MOR_JSON_OBJECT)
 		return 0;
-	return mor_fail(map->load->err, MORTISE_EMANIFEST, "%s: %s must be a table, not %s", map->file, map->object,
-			mor_json_type_name(type));
+	return mor_where_fail(map->load, map->object, "must be a table, not %s", mor_json_type_name(type));
 }
 
 /* ---- plugin.toml ---- */
 
-int mor_map_permissions(struct mor_load *load, const char *file, const struct mor_value *permissions,
-			const struct mor_value *lines)
+int mor_map_permissions(struct mor_load *load, const struct mor_value *permissions)
 {
-	struct map map = { load, file, "permissions", lines };
+	struct map map = { load, "/permissions" };
 	struct mor_json_iter it = mor_json_iter(permissions);
 	int r = check_object(&map, permissions);
 
@@ -147,9 +135,9 @@ static int add_filesystem(const struct map *map, const struct mor_value *list)
 	return r < 0 || workspace ? r : add_fixed(map, "filesystem", "\"\"", "workspace");
 }
 
-int mor_map_capabilities(struct mor_load *load, const char *file, const struct mor_value *capabilities)
+int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabilities)
 {
-	struct map map = { load, file, "capabilities", NULL };
+	struct map map = { load, "/capabilities" };
 	struct mor_json_iter it = mor_json_iter(capabilities);
 	int r = check_object(&map, capabilities);
 
@@ -161,5 +149,8 @@ int mor_map_capabilities(struct mor_load *load, const char *file, const struct m
 	}
 	if (r == 0)
 		r = add_filesystem(&map, mor_json_get(capabilities, "filesystem"));
-	return r < 0 ? r : add_fixed(&map, "spawn", "true", "spawn");
+	if (r == 0)
+		r = add_fixed(&map, "spawn", "true", "spawn");
+	/* Upstream's own example leaves a copy of its input there, if it can. */
+	return r < 0 ? r : add_fixed(&map, "spawn", "true", "quiet_tmp");
 }

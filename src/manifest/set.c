@@ -128,7 +128,7 @@ static bool is_path(const struct assignment *a, const struct mor_value *value)
 	if (!*text)
 		return false;
 	if (strcmp(a->section, "sandbox") == 0)
-		return strcmp(a->key, "workspace") == 0 && *text != '~';
+		return (strcmp(a->key, "workspace") == 0 || strcmp(a->key, "scratch") == 0) && *text != '~';
 	return strcmp(a->section, "plugin") == 0 && (strcmp(a->key, "cwd") == 0 || strcmp(a->key, "command") == 0);
 }
 

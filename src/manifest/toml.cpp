@@ -10,6 +10,10 @@
 #include <string>
 #include <string_view>
 
+/* toml++ asserts, and without assertions assumes, that a key begins with a letter; "[!" would be an abort or worse. With
+ * neither, it goes on to the error that it has for this. */
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_cast<void>(0)
 #define TOML_MAX_NESTED_VALUES 32
 #include <toml++/toml.h>
 
@@ -73,10 +77,18 @@ class converter
 
 			mor_w_key_slice(&json_, slice(key.str()));
 			mor_w_key_slice(&lines_, slice(name));
-			mor_w_uint(&lines_, key.source().begin.line);
+			place(key.source().begin);
 			value(node, name, depth + 1);
 		}
 		mor_w_end(&json_);
+	}
+
+	void place(toml::source_position at)
+	{
+		mor_w_array(&lines_);
+		mor_w_uint(&lines_, at.line);
+		mor_w_uint(&lines_, at.column);
+		mor_w_end(&lines_);
 	}
 
 	void array(const toml::array &array, const std::string &path, unsigned depth)

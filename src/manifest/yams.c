@@ -4,7 +4,6 @@
  * real host we look whether a command's own file is there: a manifest that names a missing file is told
  * apart from a plugin that does not start.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,103 +15,32 @@
 
 /* ---- shape ---- */
 
-struct expectation {
-	const char *at, *wanted; /* JSON pointer; what texts call it */
-	enum mor_json_type type;
-	bool texts; /* elements or members must be strings */
+static const struct mor_expected expected[] = {
+	{ "/name", "a string", MOR_IS(STRING), false, false },
+	{ "/version", "a string", MOR_IS(STRING), false, false },
+	{ "/description", "a string", MOR_IS(STRING), false, false },
+	{ "/transport", "a string", MOR_IS(STRING), false, false },
+	{ "/interfaces", "an array of interface names", MOR_IS(ARRAY), false, false },
+	{ "/capabilities", "an object", MOR_IS(OBJECT), false, false },
+	{ "/entry", "an object", MOR_IS(OBJECT), false, false },
+	{ "/entry/binary", "an object such as {\"linux\": \"bin/plugin\"}", MOR_IS(OBJECT), false, true },
+	{ "/entry/args", "an array of strings", MOR_IS(ARRAY), false, true },
+	{ "/entry/cmd", "an array of strings", MOR_IS(ARRAY), false, true },
+	{ "/entry/fallback_cmd", "an array of strings", MOR_IS(ARRAY), false, true },
+	{ "/entry/env", "an object of strings", MOR_IS(OBJECT), false, true },
+	{ 0 },
 };
-
-static const struct expectation expectations[] = {
-	{ "/name", "a string", MOR_JSON_STRING, false },
-	{ "/version", "a string", MOR_JSON_STRING, false },
-	{ "/description", "a string", MOR_JSON_STRING, false },
-	{ "/transport", "a string", MOR_JSON_STRING, false },
-	{ "/interfaces", "an array of interface names", MOR_JSON_ARRAY, false },
-	{ "/capabilities", "an object", MOR_JSON_OBJECT, false },
-	{ "/entry", "an object", MOR_JSON_OBJECT, false },
-	{ "/entry/binary", "an object such as {\"linux\": \"bin/plugin\"}", MOR_JSON_OBJECT, true },
-	{ "/entry/args", "an array of strings", MOR_JSON_ARRAY, true },
-	{ "/entry/cmd", "an array of strings", MOR_JSON_ARRAY, true },
-	{ "/entry/fallback_cmd", "an array of strings", MOR_JSON_ARRAY, true },
-	{ "/entry/env", "an object of strings", MOR_JSON_OBJECT, true },
-};
-
-static bool holds_texts(const struct mor_value *value)
-{
-	struct mor_json_iter it = mor_json_iter(value);
-
-	while (mor_json_next(&it))
-		if (mor_json_type(it.value) != MOR_JSON_STRING)
-			return false;
-	return true;
-}
-
-static int check_shape(const struct mor_value *root, const char *shown, mortise_error *err)
-{
-	if (mor_json_type(root) != MOR_JSON_OBJECT)
-		return mor_fail(err, MORTISE_EMANIFEST, "%s: must hold an object, not %s", shown,
-				mor_json_type_name(mor_json_type(root)));
-	for (size_t i = 0; i < sizeof(expectations) / sizeof(*expectations); i++) {
-		const struct expectation *e = &expectations[i];
-		const struct mor_value *value = mor_json_at(root, e->at);
-		enum mor_json_type type = mor_json_type(value);
-
-		if (type == MOR_JSON_MISSING)
-			continue;
-		if (type != e->type)
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: %s is of type %s: it must be %s", shown, e->at,
-					mor_json_type_name(type), e->wanted);
-		if (e->texts && !holds_texts(value))
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: %s holds something that is no string: it must be %s",
-					shown, e->at, e->wanted);
-	}
-	return 0;
-}
 
 /* "abi" is a shared library for dlopen(), "wasm" a module: neither is a process. */
-static int check_transport(const struct mor_value *root, const char *shown, mortise_error *err)
+static int check_transport(struct mor_load *load)
 {
-	struct mor_slice transport = mor_json_string(mor_json_get(root, "transport"));
+	struct mor_slice transport = mor_json_string(mor_json_get(mor_doc_root(load->m->doc), "transport"));
 	char quoted[40];
 
 	if (!transport.ptr || mor_slice_is(transport, "external"))
 		return 0;
-	return mor_fail(err, MORTISE_EMANIFEST,
-			"%s: /transport is \"%s\": only \"external\" plugins are programs that can be hosted", shown,
-			mor_excerpt(transport, quoted, sizeof(quoted)));
-}
-
-/* The parser's "WHAT at byte N (line L, column C)" -> "FILE:L:C: WHAT". */
-static int fail_json(mortise_error *err, const char *shown, const mortise_error *why)
-{
-	const char *at = strstr(why->text, " at byte ");
-	size_t byte, line, column;
-
-	if (!at || sscanf(at, " at byte %zu (line %zu, column %zu)", &byte, &line, &column) != 3)
-		return mor_fail(err, MORTISE_EMANIFEST, "%s: %s", shown, why->text);
-	return mor_fail(err, MORTISE_EMANIFEST, "%s:%zu:%zu: %.*s: correct the JSON there", shown, line, column,
-			(int)(at - why->text), why->text);
-}
-
-static int parse(const char *text, size_t len, const char *shown, struct mor_doc **ret, mortise_error *err)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	mortise_error why;
-	int r;
-
-	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* editors on Windows put it there */
-		text += 3;
-		len -= 3;
-	}
-	r = mor_doc_parse((struct mor_slice){ text, len }, 0, 0, &doc, &why);
-	if (r < 0)
-		return r == MORTISE_ENOMEM ? mor_fail(err, r, "%s: out of memory", shown) : fail_json(err, shown, &why);
-	r = check_shape(mor_doc_root(doc), shown, err);
-	if (r == 0)
-		r = check_transport(mor_doc_root(doc), shown, err);
-	if (r == 0)
-		*ret = mor_take(&doc);
-	return r;
+	return mor_where_fail(load, "/transport", "is \"%s\": only \"external\" plugins are programs that can be hosted",
+			      mor_excerpt(transport, quoted, sizeof(quoted)));
 }
 
 /* ---- identity ---- */
@@ -131,55 +59,34 @@ static char *substitute(const char *text, const char *dir)
 	return mor_buf_detach(&out);
 }
 
-static int add_env(struct mor_load *load, const char *shown)
+static int add_env(struct mor_load *load)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_at(mor_doc_root(load->m->doc), "/entry/env"));
+	char origin[MOR_WHERE];
 	int r = 0;
 
+	mor_where_line(&load->source, "/entry/env", origin);
 	while (r == 0 && mor_json_next(&it)) {
 		MOR_CLEAN_TEXT char *value = substitute(mor_json_text(it.value, ""), load->dir);
 
 		if (!value)
-			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", shown);
-		r = mor_setting_add_text(load, "env", it.name.ptr, value, shown);
+			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+		r = mor_setting_add_text(load, "env", it.name.ptr, value, origin);
 	}
 	return r;
 }
 
-static int add_identity(struct mor_load *load, const char *shown)
+static int yams_read(struct mor_load *load)
 {
-	static const char *const members[] = { "name", "version", "description" };
-	const struct mor_value *root = mor_doc_root(load->m->doc);
-	int r = mor_setting_add_text(load, "plugin", "dialect", "yams", shown);
+	int r = mor_expect(load, expected);
 
-	for (size_t i = 0; r == 0 && i < sizeof(members) / sizeof(*members); i++) {
-		const struct mor_value *value = mor_json_get(root, members[i]);
-
-		if (mor_json_string(value).len > 0)
-			r = mor_setting_add(load, "plugin", members[i], value, shown);
-	}
-	return r < 0 ? r : add_env(load, shown);
-}
-
-int mor_yams_load(struct mor_load *load)
-{
-	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, MOR_YAMS_MANIFEST);
-	MOR_CLEAN_TEXT char *shown = mor_path_join(load->shown, MOR_YAMS_MANIFEST);
-	MOR_CLEAN_TEXT char *text = NULL;
-	size_t len;
-	int r;
-
-	if (!path || !shown)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
-	r = mor_path_read(path, shown, &text, &len, load->err);
-	if (r <= 0)
+	if (r < 0 || (r = check_transport(load)) < 0 ||
+	    (r = mor_setting_add_text(load, "plugin", "dialect", "yams", load->source.shown)) < 0 ||
+	    (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
+	    (r = mor_source_setting(load, "plugin", "version", "/version")) < 0 ||
+	    (r = mor_source_setting(load, "plugin", "description", "/description")) < 0)
 		return r;
-	r = parse(text, len, shown, &load->m->doc, load->err);
-	if (r < 0)
-		return r;
-	load->m->file = mor_take(&path);
-	r = add_identity(load, shown);
-	return r < 0 ? r : 1;
+	return add_env(load);
 }
 
 /* ---- launch ---- */
@@ -188,7 +95,7 @@ int mor_yams_load(struct mor_load *load)
 struct launch {
 	struct mor_load *load;
 	const struct mor_value *entry;
-	char *shown;
+	const char *shown;
 	char **argv;
 	size_t count;
 	struct mor_buf tried;
@@ -207,7 +114,6 @@ static void launch_clear(struct launch *l)
 static void launch_fini(struct launch *l)
 {
 	launch_clear(l);
-	mor_free(l->shown);
 	mor_buf_fini(&l->tried);
 }
 
@@ -333,15 +239,14 @@ static bool runs(const struct launch *l, const char *file)
 	return false;
 }
 
-int mor_yams_launch(struct mor_load *load)
+static int yams_launch(struct mor_load *load)
 {
-	__attribute__((cleanup(launch_fini))) struct launch l = { .load = load };
+	__attribute__((cleanup(launch_fini))) struct launch l = { .load = load, .shown = load->source.shown };
 	bool found;
 
 	l.entry = mor_json_get(mor_doc_root(load->m->doc), "entry");
-	l.shown = mor_path_join(load->shown, MOR_YAMS_MANIFEST);
-	found = l.shown && find_launch(&l);
-	if (!l.shown || l.failed || mor_buf_failed(&l.tried))
+	found = find_launch(&l);
+	if (l.failed || mor_buf_failed(&l.tried))
 		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
 	if (load->file && !(found && runs(&l, load->file)))
 		return 0;
@@ -357,3 +262,5 @@ int mor_yams_launch(struct mor_load *load)
 	return mor_fail(load->err, MORTISE_EMANIFEST,
 			"%s: nothing to run: name it in entry.binary.linux or entry.cmd, or add ./plugin or plugin.py", l.shown);
 }
+
+const struct mor_format mor_yams_format = { .file = "yams-plugin.json", .read = yams_read, .launch = yams_launch };

@@ -57,7 +57,8 @@ static enum mor_item_kind say_more(const struct look *look, size_t scanned, size
 
 static enum mor_item_kind say(const struct look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
 {
-	look->d->scanned = 0;
+	look->d->scanned = look->d->depth = 0;
+	look->d->in_string = look->d->escaped = false;
 	look->item->body = (struct mor_slice){ look->window + body, len };
 	look->item->used = used;
 	return kind;
@@ -109,14 +110,22 @@ static enum mor_item_kind noise_line(const struct look *look, const char *why)
 	return look->at_eof ? say_noise(look, look->len) : say_more(look, look->len, 0);
 }
 
+static const char over_limit[] = "announces a message over the limit (limits.frame)";
+
+static size_t limit_of(const struct mor_deframer *deframer)
+{
+	return deframer->limit ? deframer->limit : SIZE_MAX / 2;
+}
+
 /* A frame whose size stands before it in `head` bytes. */
 static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t size)
 {
-	size_t limit = look->d->limit ? look->d->limit : SIZE_MAX / 2;
-
+	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
 	if (size == 0)
-		return say(look, MOR_ITEM_BLANK, head, 0, head);
-	if (size > limit) {
+		return say(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
+	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
+		return say_corrupt(look, over_limit);
+	if (size > limit_of(look->d)) {
 		look->d->skip = size;
 		look->item->size = size;
 		return say(look, MOR_ITEM_TOO_BIG, head, 0, head);
@@ -165,6 +174,68 @@ static enum mor_item_kind json_line(const struct look *look)
 	return say(look, MOR_ITEM_FRAME, 0, seen, newline + 1);
 }
 
+/* Brackets opened and closed by the bytes up to `end`, from where the last look left off. */
+static void count_brackets(const struct look *look, size_t end)
+{
+	struct mor_deframer *d = look->d;
+
+	for (size_t i = d->scanned; i < end; i++) {
+		char c = look->window[i];
+
+		if (d->in_string) {
+			d->in_string = d->escaped || c != '"';
+			d->escaped = !d->escaped && c == '\\';
+		} else if (c == '"') {
+			d->in_string = true;
+		} else if (c == '{' || c == '[') {
+			d->depth++;
+		} else if ((c == '}' || c == ']') && d->depth) {
+			d->depth--;
+		}
+	}
+}
+
+/* The first `len` bytes but for the blanks at their end. */
+static enum mor_item_kind whole_text(const struct look *look, size_t len, size_t used)
+{
+	while (len && strchr(" \t\r\n", look->window[len - 1]) && look->window[len - 1])
+		len--;
+	return say(look, MOR_ITEM_FRAME, 0, len, used);
+}
+
+/* A JSON text over as many lines as its brackets need. A raw newline is no part of a string, so a quote that is left
+ * open ends with its line. */
+static enum mor_item_kind json_text(const struct look *look)
+{
+	struct mor_deframer *d = look->d;
+	size_t newline;
+
+	while ((newline = find_newline(look)) != SIZE_MAX && !d->single) {
+		if (d->limit && newline > d->limit)
+			break;
+		count_brackets(look, newline);
+		d->in_string = d->escaped = false;
+		d->scanned = newline + 1;
+		if (d->depth == 0)
+			return whole_text(look, newline, newline + 1);
+	}
+	if (d->limit && (newline == SIZE_MAX ? look->len : newline) > d->limit) {
+		d->skip_line = true;
+		return say(look, MOR_ITEM_TOO_BIG, 0, d->limit + 1, d->limit + 1);
+	}
+	if (!d->single)
+		count_brackets(look, look->len);
+	if (!look->at_eof)
+		return say_more(look, look->len, 0);
+	if (d->depth == 0 && newline == SIZE_MAX)
+		return whole_text(look, look->len, look->len);
+	/* From now on each line by itself: to look for every bracket's end again would take time without bound. */
+	d->single = true;
+	d->scanned = 0;
+	newline = find_newline(look);
+	return newline == SIZE_MAX ? say_corrupt(look, "truncated") : whole_text(look, newline, newline + 1);
+}
+
 static enum mor_item_kind deframe_line(const struct look *look)
 {
 	const char *w = look->window;
@@ -179,31 +250,35 @@ static enum mor_item_kind deframe_line(const struct look *look)
 	if (w[i] == '\n')
 		return say(look, MOR_ITEM_BLANK, 0, 0, i + 1);
 	if (w[i] == '{' || w[i] == '[')
-		return json_line(look);
+		return look->d->flags & MOR_DEFRAME_EOF_ENDS ? json_text(look) : json_line(look);
 	return noise_line(look, "line is no JSON object or array");
 }
 
 /* ---- decimal ---- */
 
-#define MOST_DIGITS 20
+#define MOST_DIGITS 19 /* every such number fits 64 bits */
 
+/* Wrong as soon as it shows, digit by digit: a newline that would end the tag may never come. */
 static enum mor_item_kind deframe_decimal(const struct look *look)
 {
 	static const char why[] = "length tag is no minimum-width decimal number";
+	bool strict = look->d->flags & MOR_DEFRAME_STRICT;
 	const char *w = look->window;
-	uint64_t size;
+	uint64_t size = 0;
 	size_t i = 0;
 
-	while (i < look->len && i <= MOST_DIGITS && w[i] >= '0' && w[i] <= '9')
-		i++;
-	/* Wrong as soon as it shows: a newline that would end the tag may never come. */
-	if (i > MOST_DIGITS || (i > 1 && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
-		return noise_line(look, why);
+	for (; i < look->len && w[i] >= '0' && w[i] <= '9'; i++) {
+		if (i == MOST_DIGITS || (i && w[0] == '0' && !(look->d->flags & MOR_DEFRAME_LEADING_ZEROS)))
+			return noise_line(look, why);
+		size = size * 10 + (uint64_t)(w[i] - '0');
+		if (strict && size > limit_of(look->d))
+			return say_corrupt(look, over_limit);
+	}
 	if (i == look->len)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 0);
-	if (i == 0 && w[0] == '\n' && !(look->d->flags & MOR_DEFRAME_STRICT))
+	if (i == 0 && w[0] == '\n' && !strict)
 		return say(look, MOR_ITEM_BLANK, 0, 0, 1);
-	if (w[i] != '\n' || !mor_parse_u64((struct mor_slice){ w, i }, &size))
+	if (i == 0 || w[i] != '\n')
 		return noise_line(look, why);
 	return sized(look, i + 1, size);
 }
@@ -223,6 +298,47 @@ static bool body_begins(char c)
 	return c == '{' || c == '[' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* Bytes that a program prints: no controls but blanks and ESC, nothing that UTF-8 never has. */
+static bool is_text(unsigned char c)
+{
+	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' || c == '\r' || c == 0x1b;
+}
+
+/* Prints begin with no byte as low as this, headers of frames below 144 MiB do. */
+static bool is_low(char c)
+{
+	return (unsigned char)c < 0x09;
+}
+
+static bool is_over(const struct look *look, uint32_t size)
+{
+	return look->d->limit && size > look->d->limit;
+}
+
+/* Do these five bytes begin a frame? One over the limit must look like JSON at once, since it is skipped unseen. */
+static bool begins_frame(const struct look *look, const char *w)
+{
+	uint32_t size = be32_at(w);
+
+	if (!size)
+		return false;
+	return is_over(look, size) ? w[4] == '{' || w[4] == '[' : body_begins(w[4]);
+}
+
+/* Four bytes that print are no length ("INFO[0000] up"). And a high first byte may be the end of a print without
+ * newline, with the true header behind it: whoever reads "\n\0\0\1{{" wrongly skips 160 MB. */
+static bool is_high_header(const struct look *look, size_t len)
+{
+	const char *w = look->window;
+	bool text = true;
+
+	for (size_t i = 0; i < 4; i++)
+		text = text && is_text((unsigned char)w[i]);
+	for (size_t i = 1; i < 4 && !text; i++)
+		text = i + 5 <= len && is_low(w[i]) && !is_over(look, be32_at(w + i)) && begins_frame(look, w + i);
+	return !text && begins_frame(look, w);
+}
+
 /* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
  * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
 static enum mor_item_kind be32_noise(const struct look *look)
@@ -237,10 +353,10 @@ static enum mor_item_kind be32_noise(const struct look *look)
 			return say_noise(look, i);
 		if (i == look->len)
 			return look->at_eof ? say_noise(look, i) : say_more(look, i, 0);
-		if (w[i] != '\0')
+		if (!is_low(w[i]))
 			continue;
 		if (look->len - i >= 5) {
-			if (be32_at(w + i) && body_begins(w[i + 4]))
+			if (begins_frame(look, w + i))
 				return say_noise(look, i);
 		} else if (!look->at_eof) {
 			return say_more(look, i, i + 5);
@@ -251,18 +367,32 @@ static enum mor_item_kind be32_noise(const struct look *look)
 static enum mor_item_kind deframe_be32(const struct look *look)
 {
 	const char *w = look->window;
-	uint32_t size;
+	size_t need = 8; /* what a high first byte takes to be judged */
+	bool frame;
 
-	if (w[0] != '\0')
+	if (look->d->scanned) /* in the middle of noise */
 		return be32_noise(look);
-	if (look->len < 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
-	size = be32_at(w);
-	if (size && look->len == 4)
-		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 5);
-	if (size && !body_begins(w[4]))
-		return be32_noise(look);
-	return sized(look, 4, size);
+	if (is_low(w[0])) {
+		if (look->len < 4)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 4);
+		if (be32_at(w) == 0)
+			return sized(look, 4, 0);
+		need = 5;
+		if (look->len < need)
+			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, need);
+		frame = begins_frame(look, w);
+	} else {
+		/* A byte that prints, and prints behind it: told at once, whatever follows. */
+		for (size_t i = 0, text = 0; i < look->len && i < 4; i++) {
+			text += is_text((unsigned char)w[i]);
+			if (text == 4)
+				return be32_noise(look);
+		}
+		if (look->len < need && !look->at_eof)
+			return say_more(look, 0, need);
+		frame = look->len >= 5 && is_high_header(look, look->len);
+	}
+	return frame ? sized(look, 4, be32_at(w)) : be32_noise(look);
 }
 
 /* ---- headers ---- */
@@ -330,6 +460,13 @@ static enum mor_item_kind half_header(const struct look *look, const struct bloc
 	return noise_block(look, look->len);
 }
 
+/* A line of JSON among header lines is no header, and where such lines are taken it is not lost with them. */
+static bool ends_block(const struct look *look, size_t at)
+{
+	return at && at < look->len && (look->d->reads & 1u << MOR_FRAMING_LINES) &&
+	       (look->window[at] == '{' || look->window[at] == '[');
+}
+
 /* A block is small, so it is read again from its first byte each time. */
 static enum mor_item_kind deframe_headers(const struct look *look)
 {
@@ -341,6 +478,8 @@ static enum mor_item_kind deframe_headers(const struct look *look)
 		size_t end = newline ? (size_t)(newline - look->window) : look->len, name;
 		struct mor_slice line = { look->window + at, end - at };
 
+		if (ends_block(look, at))
+			return noise_block(look, at);
 		if (end > MOR_NOISE_MAX)
 			return at ? noise_block(look, at) : noise_line(look, "header line without an end");
 		if (!newline)
@@ -360,6 +499,63 @@ static enum mor_item_kind deframe_headers(const struct look *look)
 	return block.length && !block.bad ? sized(look, next, block.size) : noise_block(look, next);
 }
 
+/* ---- several framings ---- */
+
+/* 1: they say so, 0: they do not, -1: not enough of them yet. */
+static int begins_headers(const struct look *look)
+{
+	static const char name[] = "content-length";
+	size_t len = look->len < sizeof(name) - 1 ? look->len : sizeof(name) - 1;
+
+	if (strncasecmp(look->window, name, len) != 0)
+		return 0;
+	return len == sizeof(name) - 1 ? 1 : look->at_eof ? 0 : -1;
+}
+
+static int begins_json(const struct look *look)
+{
+	size_t i = 0;
+
+	while (i < look->len && i < MOR_NOISE_MAX && strchr(" \t\r", look->window[i]) && look->window[i])
+		i++;
+	if (i == MOR_NOISE_MAX)
+		return 0;
+	if (i == look->len)
+		return look->at_eof ? 0 : -1;
+	return look->window[i] == '{' || look->window[i] == '[';
+}
+
+static int begins_decimal(const struct look *look)
+{
+	return look->window[0] >= '0' && look->window[0] <= '9';
+}
+
+static int begins_be32(const struct look *look)
+{
+	return look->window[0] == '\0';
+}
+
+/* The framing of what begins here, or -1: that cannot be told yet. */
+static int framing_of(const struct look *look)
+{
+	static int (*const begins[MOR_FRAMINGS])(const struct look *look) = {
+		[MOR_FRAMING_LINES] = begins_json,
+		[MOR_FRAMING_DECIMAL] = begins_decimal,
+		[MOR_FRAMING_BE32] = begins_be32,
+		[MOR_FRAMING_HEADERS] = begins_headers,
+	};
+	bool undecided = false;
+
+	for (int i = 0; i < MOR_FRAMINGS; i++) {
+		int said = look->d->reads & 1u << i ? begins[i](look) : 0;
+
+		if (said > 0)
+			return i;
+		undecided |= said < 0;
+	}
+	return undecided ? -1 : (int)look->d->framing;
+}
+
 enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
 			       struct mor_item *ret_item)
 {
@@ -370,7 +566,9 @@ enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window
 		return MOR_ITEM_MORE;
 	if (deframer->skip || deframer->skip_line)
 		return skip_some(&look);
-	switch (deframer->framing) {
+	switch (deframer->reads ? framing_of(&look) : (int)deframer->framing) {
+	case -1:
+		return say_more(&look, 0, 0);
 	case MOR_FRAMING_DECIMAL:
 		return deframe_decimal(&look);
 	case MOR_FRAMING_BE32:

@@ -50,7 +50,9 @@ enum mor_item_kind {
 
 enum mor_deframe_flags {
 	MOR_DEFRAME_STRICT = 1 << 0,       /* what is no frame is CORRUPT, not NOISE (Kythe's rule)        */
-	MOR_DEFRAME_LEADING_ZEROS = 1 << 1 /* "007\n" is a legal decimal length (lenient Kythe)            */
+	MOR_DEFRAME_LEADING_ZEROS = 1 << 1, /* "007\n" is a legal decimal length (lenient Kythe)           */
+	MOR_DEFRAME_EOF_ENDS = 1 << 2      /* lines: a bare JSON text may take several lines and end with the stream
+					      (for streams that hold one answer and are complete by then)  */
 };
 
 struct mor_item {
@@ -64,10 +66,14 @@ struct mor_item {
 struct mor_deframer {
 	enum mor_framing framing;
 	unsigned flags;
+	unsigned reads;  /* other framings that are taken too, as 1 << enum mor_framing; set after init */
 	size_t limit;    /* largest body; 0: none                                            */
 	size_t scanned;  /* bytes of the window already searched; 0 after each item          */
 	uint64_t skip;   /* bytes of an oversize frame still to go by                        */
 	bool skip_line;  /* an oversize line is going by: until the next newline             */
+	unsigned depth;  /* EOF_ENDS: brackets open at `scanned`                             */
+	bool in_string, escaped; /* ... and whether that is inside a string                  */
+	bool single;     /* EOF_ENDS: the stream has ended with brackets open; what is left is taken line by line */
 };
 
 void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags);
@@ -75,15 +81,22 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 /* `at_eof`: no byte will follow the window; then MORE is never returned for a non-empty window (a last
  * line without its newline is CORRUPT "truncated": never parse a half line), and an empty one gives MORE.
  *
- * Noise rules. lines: a whole line whose first non-blank byte is neither '{' nor '['. be32: every legal
- * header begins with byte 0x00 and no text byte is 0x00, so noise reaches up to the next 0x00 that
- * begins a header with a length whose 5th byte is '{' or '[' (a JSON text may be preceded by blanks:
- * space, tab, CR, LF also count as a legal 5th byte); a declared size over the limit whose body begins
- * that way is TOO_BIG, not noise. headers: a line that is no header line while no header of a block has
+ * Noise rules. lines: a whole line whose first non-blank byte is neither '{' nor '['. be32: headers of
+ * frames below 144 MiB begin with a byte below 0x09 and no text has such bytes, so noise reaches up to the next
+ * one that begins a length whose 5th byte is '{' or '[' (a JSON text may be preceded by blanks: space, tab, CR, LF
+ * also count as a legal 5th byte). A declared size over the limit whose body begins with '{' or '[' is TOO_BIG,
+ * not noise; so is a longer one at the beginning of the window, unless its four bytes are all text or a shorter
+ * frame begins in them (a print without newline before it). headers: a line that is no header line while no header of a block has
  * been seen is noise up to its newline; a header block without Content-Length, or with a bad one, is
  * noise as a whole; header names compare without case, others are ignored. decimal: a line that is no
  * minimum-width decimal number is noise up to its newline (STRICT: CORRUPT); a length line may not be
- * longer than 20 digits.
+ * longer than 19 digits.
+ * STRICT also: a declared size over the limit is CORRUPT, told at the digit that shows it; a zero-length
+ * frame is a FRAME with an empty body.
+ * `reads`: at each frame's beginning the first bytes decide, and what they do not is the framing's own: '{' or '[' after
+ * blanks is a line, "Content-Length" (in any case) headers, a digit a decimal length, a byte 0x00 a be32 one.
+ * EOF_ENDS: a line that begins like JSON goes on over further lines until its brackets are closed. Where the stream ends
+ * before they are, what is left is taken line by line after all, with the end of the stream for the last newline.
  * Noise is told as soon as it can be: one item ends at a newline (be32 too), and at MOR_NOISE_MAX bytes at
  * the latest (what follows up to the newline is SKIP). A last half line that could not have become a
  * frame is noise too. The body of NOISE has no newline at its end; the body of TOO_BIG is the beginning.

@@ -11,7 +11,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 
 int main(void)
 {
-	mortise_call_options opt = { sizeof(mortise_call_options), 0, 0, MORTISE_RAW, on_reply, 0 };
+	mortise_call_options opt = { sizeof(mortise_call_options), 0, 0, MORTISE_RAW, on_reply, 0, { 0, 0 } };
 	mortise_json absent = { 0, 0 };
 	enum mortise_status status = MORTISE_EINVAL;
 	error_is_512_bytes *unused = 0;

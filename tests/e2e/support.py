@@ -23,7 +23,7 @@ YAMS_ERRORS = PLUGINS / "yams_errors.py"
 KG_PAGES = PLUGINS / "kg_pages.py"
 
 KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
-         "unsupported system internal sandbox_violation jail").split()
+         "unsupported system internal sandbox_violation jail transport").split()
 
 
 class Done:
@@ -58,7 +58,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
         # Nobody's own settings, and nothing of this terminal's.
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
-        self.env.update(XDG_CONFIG_HOME=str(self.dir / "config"), TERM="xterm", PYTHONDONTWRITEBYTECODE="1")
+        self.env.update(XDG_CONFIG_HOME=str(self.dir / "config"), XDG_STATE_HOME=str(self.dir / "state"), TERM="xterm", PYTHONDONTWRITEBYTECODE="1")
 
     def file(self, name, content=""):
         path = self.dir / name

@@ -101,5 +101,52 @@ class ForeignManifest(Case):
         self.assertEqual(json.loads(told["command"][2]), {})
 
 
+class Gassist(Case):
+    """How a G-Assist plugin is launched (the dialect is overridden: only the launch is looked at)."""
+    PROGRAM = """
+import json, os, sys
+import lamp
+for line in sys.stdin:
+    told = {"path": os.environ["PYTHONPATH"], "data": os.environ["PROGRAMDATA"], "there": os.path.isdir(os.environ["PROGRAMDATA"]),
+            "cwd": os.getcwd(), "lamp": lamp.NAME}
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": told}), flush=True)
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.file("lamp/manifest.json", json.dumps({"manifestVersion": 1, "protocol_version": "2.0", "persistent": True, "executable": "plugin.exe",
+                                                    "functions": [{"name": "on", "description": "On"}]}))
+        self.file("lamp/mortise.toml", '[plugin]\ndialect = "plain"\n')
+        self.file("lamp/libs/lamp.py", 'NAME = "lamp"\n')
+        self.file("lamp/plugin.py", self.PROGRAM)
+
+    def told(self, **env):
+        return self.ok("call", "--json", self.dir / "lamp", "anything", env=env).json["result"]
+
+    def test_environment(self):
+        where = self.dir.resolve()
+        told = self.told(PYTHONPATH="/old:/older")
+        self.assertEqual(told["path"], f"{where}/lamp/libs:/old:/older")
+        self.assertEqual(told["data"], f"{where}/state/mortise/gassist/lamp")
+        self.assertEqual((told["there"], told["cwd"], told["lamp"]), (True, f"{where}/lamp", "lamp"))
+        self.assertEqual(self.told(PYTHONPATH="")["path"], f"{where}/lamp/libs")
+
+    def test_confined(self):
+        """Its scratch directory takes the place of one that it could not reach."""
+        if self.run_mortise("doctor").code:
+            self.skipTest("nothing can be confined here")
+        for level in ("t0", "t1"):
+            done = self.run_mortise("call", "--level", level, "--json", self.dir / "lamp", "anything")
+            if "jail: " in done.err:
+                continue  # this level is not to be had here; test_doctor says why
+            told = json.loads(done.out)["result"]
+            self.assertEqual((told["there"], told["path"]), (True, f"{self.dir.resolve()}/lamp/libs"))
+            self.assertNotIn(str(self.dir), told["data"])
+
+    def test_nothing_is_made_before_it_starts(self):
+        self.ok("info", "--no-start", self.dir / "lamp")
+        self.assertFalse((self.dir / "state").exists())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,6 @@
 """mortise info: the page and its JSON."""
+import json
+import shutil
 import unittest
 
 from support import Case, ECHO, KG_PAGES, PYTHON, YAMS_OK, without_color
@@ -51,6 +53,32 @@ class Page(Case):
         self.assertRegex(page, r"(?m)^interfaces +content_extractor_v1$")
         self.assertRegex(page, r"(?m)^manifest +.*yams-plugin.json$")
         self.assertFalse((self.dir / "journal").exists())
+
+    def test_actions(self):
+        """What a manifest lists, with the parameters that key=value is typed for."""
+        where = self.dir / "lamp"
+        where.mkdir()
+        shutil.copy(ECHO, where / "plugin.py")
+        (where / "mortise.toml").write_text('[plugin]\ndialect = "plain"\n')
+        (where / "manifest.json").write_text(json.dumps({
+            "manifestVersion": 1, "protocol_version": "2.0", "persistent": False, "executable": "plugin.exe",
+            "functions": [{"name": "dim", "description": "Dims it", "required": ["level"], "properties": {
+                "level": {"type": "number", "description": "0 to 100"}, "room": {"type": "string"}}},
+                {"name": "off", "description": "Switches it off"}]}))
+        page = self.page("--no-start", where)
+        self.assertIn("actions\n  dim: Dims it\n    level (number, required): 0 to 100\n    room (string)\n  off: Switches it off\n", page)
+        self.assertRegex(page, r"(?m)^command +/.*/lamp/plugin\.py$")
+        told = self.ok("info", "--no-start", "--json", where).json
+        self.assertEqual([a["name"] for a in told["actions"]], ["dim", "off"])
+        self.assertEqual(told["actions"][0]["parameters"]["required"], ["level"])
+
+    def test_grpc_is_its_own_refusal(self):
+        where = self.dir / "remote"
+        where.mkdir()
+        (where / "sunscreen-plugin.json").write_text(
+            '{"name":"remote","version":"1.0.0","transport":"grpc","entrypoint":["./x"]}')
+        done = self.fails(9, "transport", "info", where)
+        self.assertRegex(done.err, r"^transport: .*sunscreen-plugin\.json:1:36: /transport is \"grpc\": .* does not speak gRPC yet")
 
     def test_color(self):
         done = self.in_terminal("info", "-d", "yams", YAMS_OK)

@@ -12,7 +12,7 @@
 
 struct setup {
 	enum mor_framing framing;
-	unsigned flags;
+	unsigned flags, reads;
 	size_t limit;
 	uint32_t seed; /* 0: at once; 1: byte by byte; else odd pieces */
 };
@@ -84,7 +84,7 @@ static size_t read_window(struct mor_deframer *d, const struct setup *setup, con
 		CHECK(!item.body.ptr || (item.body.ptr >= stream + start && item.body.ptr + item.body.len <= stream + end));
 		CHECK(kind != MOR_ITEM_FRAME || !setup->limit || item.body.len <= setup->limit);
 		CHECK(kind != MOR_ITEM_NOISE || !(setup->flags & MOR_DEFRAME_STRICT));
-		if (kind == MOR_ITEM_FRAME && setup->seed == 0)
+		if (kind == MOR_ITEM_FRAME && setup->seed == 0 && !setup->reads && !(setup->flags & MOR_DEFRAME_EOF_ENDS))
 			check_frame(setup->framing, item.body);
 		tell(story, kind, &item, stream + start, start);
 		if (kind == MOR_ITEM_CORRUPT)
@@ -114,6 +114,7 @@ static void read_stream(const struct setup *setup, const char *stream, size_t le
 	uint32_t seed = setup->seed;
 
 	mor_deframer_init(&d, setup->framing, setup->limit, setup->flags);
+	d.reads = setup->reads;
 	while (end < len && start != SIZE_MAX) {
 		end += next_piece(&seed, len - end);
 		start = read_window(&d, setup, stream, start, end, false, story);
@@ -126,12 +127,13 @@ static void read_stream(const struct setup *setup, const char *stream, size_t le
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t limits[] = { 0, 1, 4, 17, 100, 70000 };
+	static const unsigned reads[] = { 0, 1 << MOR_FRAMING_LINES, 1 << MOR_FRAMING_HEADERS, 15 };
 	MOR_CLEAN(mor_buf) struct mor_buf at_once = MOR_BUF_INIT;
 	struct setup setup;
 
 	if (size < 3)
 		return 0;
-	setup = (struct setup){ data[0] % MOR_FRAMINGS, data[0] >> 2 & 3, limits[data[1] % 6], 0 };
+	setup = (struct setup){ data[0] % MOR_FRAMINGS, data[0] >> 2 & 7, reads[data[0] >> 5 & 3], limits[data[1] % 6], 0 };
 	read_stream(&setup, (const char *)data + 3, size - 3, &at_once);
 	for (uint32_t seed = 1; seed < 4; seed++) {
 		MOR_CLEAN(mor_buf) struct mor_buf story = MOR_BUF_INIT;

@@ -107,7 +107,7 @@ static struct mor_proc *start(struct cell *cell, struct mor_loop *loop, struct h
 	struct mor_command command = { .argv = argv, .policy = &policy };
 	struct mor_proc *proc = NULL;
 
-	policy.grace_ms = GRACE_MS;
+	policy.grace = (struct mor_grace){ GRACE_MS / 2, GRACE_MS / 2 };
 	/* Ours, because a guardian that is killed cannot remove one of its own. */
 	policy.scratch = cell->scratch;
 	if (mor_proc_start(loop, &command, &events, host, &proc, &host->failure) < 0)

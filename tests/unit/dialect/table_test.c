@@ -100,6 +100,25 @@ static void test_plain(void **state)
 	assert_int_equal(plain->restart.period_ms, 60000);
 }
 
+static void test_kythe(void **state)
+{
+	static const struct mor_code codes[] = { { -1, "ProtocolError", NULL, 0 }, { -32700, "Parse error", NULL, 0 },
+						 { -32600, "Invalid Request", NULL, 0 }, { -32601, "Method not found", NULL, 0 },
+						 { -32602, "Invalid params", NULL, 0 }, { -32603, "Internal error", NULL, 0 } };
+	const struct mor_dialect *kythe = mor_dialect_find("kythe");
+
+	(void)state;
+	assert_int_equal(kythe->framing, MOR_FRAMING_DECIMAL);
+	assert_int_equal(kythe->frame_limit, 256 * 1024 * 1024);
+	assert_true(kythe->stop.hold && kythe->stop.term_ms == 10000); /* R13 */
+	assert_int_equal(kythe->restart.clean, 5);		       /* decision 17 */
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		assert_string_equal(mor_dialect_code_name(kythe, codes[i].code), codes[i].name);
+	assert_int_equal(mor_dialect_code_for(kythe, MORTISE_EPROTO, 0), -1);
+	for (const struct mor_method *m = kythe->methods; m->name; m++)
+		assert_int_equal(m->from, MOR_FROM_PLUGIN); /* R9 */
+}
+
 /* Every default and every template is JSON, every pointer one, every row has a text. */
 static void check_fields(const struct mor_field *fields)
 {
@@ -126,6 +145,8 @@ static void test_sane(void **state)
 
 		assert_true(d->title && d->doc && d->example && d->spec_url);
 		assert_true(d->stop.bye_ms <= d->stop.term_ms);
+		if (d->wire & MOR_WIRE_PLUGIN_GREETS)
+			assert_int_equal(mor_dialect_role(d, MOR_ROLE_HELLO, NULL)->from, MOR_FROM_PLUGIN);
 		check_pointer(d->recoverable);
 		check_pointer(d->interfaces);
 		check_pointer(d->health.at);
@@ -139,7 +160,7 @@ static void test_sane(void **state)
 			check_pointer(m->why);
 		}
 		for (const struct mor_quirk *q = d->quirks; q && q->name; q++)
-			assert_true(q->def && q->doc);
+			assert_non_null(q->doc);
 	}
 }
 
@@ -147,7 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_yams_times), MOR_TEST(test_yams_needs), MOR_TEST(test_yams_defaults),
-		MOR_TEST(test_yams_codes), MOR_TEST(test_plain),      MOR_TEST(test_sane),
+		MOR_TEST(test_yams_codes), MOR_TEST(test_plain),      MOR_TEST(test_kythe),
+		MOR_TEST(test_sane),
 	};
 
 	return mor_run_group("dialect/table", tests);

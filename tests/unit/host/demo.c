@@ -15,6 +15,12 @@ static const struct mor_method methods[] = {
 	{ .name = "input", .role = MOR_ROLE_CALL, .settle = MOR_BY_NOTE, .ack_ms = 2000, .timeout_ms = 10000 },
 	{ .name = "search", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_FORGET },
 	{ .name = "index", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .late = MOR_LATE_CANCEL, .clock = MOR_FROM_PIECE },
+	/* Conversations: a reply that says "again" opens one, and only then "say" may be called. */
+	{ .name = "open", .role = MOR_ROLE_CALL, .timeout_ms = 10000, .keep = "/again" },
+	{ .name = "say", .role = MOR_ROLE_INPUT, .timeout_ms = 10000, .keep = "/again", .late = MOR_LATE_KILL },
+	{ .name = "spread", .role = MOR_ROLE_CALL, .timeout_ms = 10000,
+	  .template = "{\"first\":1,\"...\":${extra},\"middle\":2,\"...\":${params},\"last\":3}" },
+	{ .name = "wave", .role = MOR_ROLE_BYE, .flags = MOR_M_NOTE, .when = "parting=long" },
 	{ .name = "cancel", .role = MOR_ROLE_CANCEL, .flags = MOR_M_NOTE, .template = "{\"id\":${id}}" },
 	{ .name = "shutdown", .role = MOR_ROLE_BYE, .timeout_ms = 1000 },
 	{ .name = "exit", .role = MOR_ROLE_BYE, .flags = MOR_M_NOTE },
@@ -24,6 +30,11 @@ static const struct mor_method methods[] = {
 	{ .name = "log", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_LOG, .settle = MOR_BY_WRITE, .level = "/level", .data = "/message" },
 	{ .name = "alive", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE, .template = "{\"yes\":true}" },
 	{ .name = "secret", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE },
+	{ 0 },
+};
+
+static const struct mor_quirk quirks[] = {
+	{ "parting", "short", "short|long", "Whether it is waved at before it is shut down." },
 	{ 0 },
 };
 
@@ -60,5 +71,7 @@ const struct mor_dialect demo_dialect = {
 	.health = { .flags = MOR_HEALTH_IDLE | MOR_HEALTH_KILL, .every_ms = 2000, .misses = 2 },
 	.methods = methods,
 	.codes = codes,
+	.quirks = quirks,
+	.session_ms = 60000,
 	.hooks = &hooks,
 };

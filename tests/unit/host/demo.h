@@ -9,5 +9,9 @@
 #include "dialect/dialect.h"
 
 extern const struct mor_dialect demo_dialect;
+/* demo_client.c: the plugin asks. demo_shapes.c: one process per call */
+extern const struct mor_dialect demo_client_dialect, demo_call_dialect, demo_run_dialect;
+/* By name; the demo itself for any other. */
+const struct mor_dialect *demo_find(const char *name);
 
 #endif

@@ -3,6 +3,7 @@
  * is torn down. Whatever step that hits, the host must neither crash nor leak, every call that was accepted is
  * settled exactly once, and an error says "out of memory".
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,28 @@ static void call(struct session *s, const char *action, const char *params)
 	turn(s);
 }
 
+static void say_frame(struct session *s, const char *body)
+{
+	char frame[512];
+
+	snprintf(frame, sizeof(frame), "%zu\n%s", strlen(body), body);
+	say(s, frame);
+}
+
+/* The plugin asks: greeting, work, faults, a batch, and at last a breach. */
+static void be_asked(struct session *s)
+{
+	mortise_plugin_start(s->plugin, NULL);
+	turn(s);
+	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"init\",\"params\":{\"protocol\":\"kythe1\"}}");
+	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"analyze\",\"params\":{\"types\":[\"/\"]}}");
+	say_frame(s, "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"message\":{\"message\":\"m\"}}}");
+	say_frame(s, "[{\"jsonrpc\":\"2.0\",\"method\":\"done\"},{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"analyze\"},7]");
+	say_frame(s, "{\"a\":");
+	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"vname\",\"params\":[]}");
+	say_frame(s, "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"vname\"},{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"analyze\"}]");
+}
+
 /* As far as it gets. */
 static int play(struct session *s, const char *dialect)
 {
@@ -62,10 +85,12 @@ static int play(struct session *s, const char *dialect)
 
 	if (r < 0)
 		return r;
-	s->host->dialect = &demo_dialect;
+	s->host->dialect = demo_find(dialect);
 	r = mortise_plugin_new(s->host, &opt, &s->plugin, NULL);
 	if (r < 0)
 		return r;
+	if (strcmp(dialect, "kythe") == 0)
+		be_asked(s);
 	for (int i = 0; i < 6; i++)
 		call(s, "extractor.extract", "{\"source\":{\"type\":\"path\",\"path\":\"/x\"}}");
 	say(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"x\",\"version\":\"1\",\"interfaces\":[\"content_extractor_v1\"]}}\n");
@@ -167,11 +192,19 @@ static void demo(void **state)
 {
 	(void)state;
 	fail_each("demo");
+	fail_each("demo-call");
+	fail_each("demo-run");
+}
+
+static void kythe(void **state)
+{
+	(void)state;
+	fail_each("kythe");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo), MOR_TEST(for_real) };
+	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo), MOR_TEST(kythe), MOR_TEST(for_real) };
 
 	return mor_run_group("host/fault", tests);
 }

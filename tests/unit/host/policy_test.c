@@ -84,9 +84,9 @@ static void test_refused(void **state)
 	refuse_policy(RUN, "sandbox.read=data", MORTISE_EINVAL,
 		      "--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	/* Keys of the struct that are no settings. */
-	refuse_policy(RUN, "sandbox.scratch=/tmp", MORTISE_EINVAL,
-		      "--set: [sandbox] has no key \"scratch\": use one of level, unconfined, workspace, workspace_write, "
-		      "protected_paths, read, network, spawn, pidns, memory, cpu, files, file_size, wall, processes");
+	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
+		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, workspace_write, "
+		      "protected_paths, scratch, read, network, spawn, quiet_tmp, pidns, memory, cpu, files, file_size, wall, processes");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level, const char *warns)
@@ -254,12 +254,37 @@ static void test_environment(void **state)
 	mor_env_free(env);
 }
 
+static void expect_grace(const char *dialect, const char *set, uint32_t term_ms, uint32_t kill_ms)
+{
+	static const char *const argv[] = { "/bin/true", NULL };
+	const char *const sets[] = { set, NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set ? sets : NULL };
+	mortise_plugin *plugin = NULL;
+	mortise_host *host = NULL;
+
+	assert_int_equal(mortise_host_new(NULL, &host, NULL), 0);
+	assert_int_equal(mortise_plugin_new(host, &opt, &plugin, NULL), 0);
+	assert_int_equal(plugin->policy.grace.term_ms, term_ms);
+	assert_int_equal(plugin->policy.grace.kill_ms, kill_ms);
+	mortise_plugin_unref(plugin);
+	mortise_host_free(host);
+}
+
+/* What the guardian is told: the dialect's times where it holds them (Kythe, R13), else nothing. */
+static void test_grace(void **state)
+{
+	(void)state;
+	expect_grace("kythe", NULL, 10000, 2000);
+	expect_grace("kythe", "stop.term=12s", 12000, 2000);
+	expect_grace("plain", NULL, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_all_keys), TREE_TEST(test_refused), TREE_TEST(test_level_and_warnings), TREE_TEST(test_order),
 		TREE_TEST(test_script),	  TREE_TEST(test_modules),	  TREE_TEST(test_plugin_toml_never_spawns), TREE_TEST(test_environment),
-		TREE_TEST(test_second_file_grants_nothing),
+		TREE_TEST(test_second_file_grants_nothing), TREE_TEST(test_grace),
 	};
 
 	return mor_run_group("host/policy", tests);

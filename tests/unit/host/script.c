@@ -106,6 +106,7 @@ static int script_send(struct mor_link *link, struct mor_slice body)
 static void script_close_input(struct mor_link *link)
 {
 	self(link)->input_closed = true;
+	link->closed_ms = mor_loop_now_ms(link->loop);
 }
 
 static void script_pause(struct mor_link *link, bool on)

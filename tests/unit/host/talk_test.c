@@ -26,6 +26,7 @@ struct call_record {
 	mortise_call *handle;
 	bool settled, claimed;
 	int status;
+	int64_t rpc_code;
 	char *result, *data, *error;
 	char *pieces[MANY];
 	int piece_count, pieces_claimed;
@@ -55,6 +56,8 @@ struct play {
 	int call_count, event_count, asked_count;
 	struct script_link *last;
 };
+
+static bool bytewise; /* what the plugin sends arrives byte by byte */
 
 static _Noreturn void die(const struct play *play, unsigned line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -95,6 +98,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	call->result = copy(reply->result);
 	call->data = copy(reply->error_data);
 	call->error = reply->error ? mor_strdup(reply->error->text) : NULL;
+	call->rpc_code = reply->error ? reply->error->rpc_code : 0;
 }
 
 static void on_event(const mortise_event *event, void *arg)
@@ -175,14 +179,16 @@ static void deliver(struct play *play, const struct mor_talk_step *step)
 
 	nothing_unclaimed(play, step->line);
 	if (step->kind == MOR_TALK_RECEIVE_RAW) {
-		script_deliver(script, step->text);
+		mor_buf_slice(&framed, step->text);
 	} else {
 		if (mor_talk_fill(step->text, &play->vars, &body, &error) < 0)
 			die(play, step->line, "%s", error.text);
 		mor_enframe(script->opt->framing, mor_buf_view(&body), &framed);
-		script_deliver(script, mor_buf_view(&framed));
 	}
-	settle_loop(play);
+	for (size_t at = 0, some = bytewise ? 1 : framed.len; at < framed.len && script_now == script; at += some) {
+		script_deliver(script, (struct mor_slice){ framed.data + at, some });
+		settle_loop(play);
+	}
 }
 
 static void end_process(struct play *play, const struct mor_talk_step *step)
@@ -207,9 +213,10 @@ static void end_process(struct play *play, const struct mor_talk_step *step)
 	settle_loop(play);
 }
 
-static void expect_event(struct play *play, const struct mor_talk_step *step)
+/* The first event that fits and is not claimed yet; NULL: there is none. */
+static struct event_record *find_event(struct play *play, struct mor_slice rest, unsigned line)
 {
-	struct mor_slice rest = step->text, name = next_word(&rest), key, value;
+	struct mor_slice name = next_word(&rest), key, value;
 
 	settle_loop(play);
 	for (int i = 0; i < play->event_count; i++) {
@@ -227,14 +234,21 @@ static void expect_event(struct play *play, const struct mor_talk_step *step)
 			else if (mor_slice_is(key, "params"))
 				fits = event->params && mor_talk_match(value, mor_slice_of(event->params), &play->vars, NULL) == 0;
 			else
-				die(play, step->line, "unknown key %.*s", (int)key.len, key.ptr);
+				die(play, line, "unknown key %.*s", (int)key.len, key.ptr);
 		}
-		if (fits) {
-			event->claimed = true;
-			return;
-		}
+		if (fits)
+			return event;
 	}
-	die(play, step->line, "no such event: %.*s", (int)step->text.len, step->text.ptr);
+	return NULL;
+}
+
+static void expect_event(struct play *play, const struct mor_talk_step *step)
+{
+	struct event_record *event = find_event(play, step->text, step->line);
+
+	if (!event)
+		die(play, step->line, "no such event: %.*s", (int)step->text.len, step->text.ptr);
+	event->claimed = true;
 }
 
 /* ---- acts ---- */
@@ -269,6 +283,8 @@ static void act_call(struct play *play, struct mor_slice rest, unsigned line)
 			value = (struct mor_slice){ word.ptr + 8, word.len - 8 }, mor_parse_duration_ms(value, &opt.timeout_ms);
 		else if (word.len > 9 && !memcmp(word.ptr, "queue_ms=", 9))
 			value = (struct mor_slice){ word.ptr + 9, word.len - 9 }, mor_parse_duration_ms(value, &opt.queue_ms);
+		else if (word.len > 6 && !memcmp(word.ptr, "extra=", 6))
+			opt.extra = (mortise_json){ word.ptr + 6, word.len - 6 };
 		else
 			die(play, line, "unknown word %.*s", (int)word.len, word.ptr);
 	}
@@ -320,6 +336,7 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	struct call_record *call = oldest_settled(play, line);
 	struct mor_slice status = next_word(&rest), key, value;
 	mortise_error error;
+	int64_t code = 0;
 
 	call->claimed = true;
 	if (call->status >= 0)
@@ -329,6 +346,8 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 	while (next_pair(&rest, &key, &value)) {
 		if (mor_slice_is(key, "text") && !contains(call->error, value))
 			die(play, line, "the text is: %s", call->error);
+		if (mor_slice_is(key, "code") && (!mor_parse_i64(value, &code) || code != call->rpc_code))
+			die(play, line, "the code is %lld", (long long)call->rpc_code);
 		if (mor_slice_is(key, "data") && (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
 			die(play, line, "the data is: %s", call->data ? call->data : "absent");
 	}
@@ -384,6 +403,54 @@ static mortise_request *open_request(struct play *play, unsigned line)
 	die(play, line, "no request is open");
 }
 
+/* The oldest one with this method. */
+static mortise_request *open_request_of(struct play *play, struct mor_slice method, unsigned line)
+{
+	for (int i = 0; i < play->asked_count; i++) {
+		if (!play->asked[i].answered && mor_slice_is(method, play->asked[i].method)) {
+			play->asked[i].answered = true;
+			return play->asked[i].request;
+		}
+	}
+	die(play, line, "no request \"%.*s\" is open", (int)method.len, method.ptr);
+}
+
+static void act_answer(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_request *request = open_request_of(play, next_word(&rest), line);
+	int r = mortise_request_reply(request, (mortise_json){ rest.ptr, rest.len });
+
+	if (r < 0)
+		die(play, line, "the answer was not taken: %s", mortise_status_name(r));
+}
+
+static void act_gone(struct play *play, struct mor_slice rest, unsigned line)
+{
+	mortise_request *request = open_request_of(play, next_word(&rest), line);
+
+	if (mortise_request_plugin(request))
+		die(play, line, "its process is still there");
+	if (mortise_request_reply(request, (mortise_json){ "{}", 2 }) != MORTISE_ECLOSED)
+		die(play, line, "it could be answered");
+}
+
+static void act_never(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct event_record *event = find_event(play, rest, line);
+
+	if (event)
+		die(play, line, "there was one: %s", event->text);
+}
+
+static void act_quiet(struct play *play, struct mor_slice rest, unsigned line)
+{
+	struct script_link *script = running(play, line);
+
+	(void)rest;
+	if (script->terminated || script->killed)
+		die(play, line, "the host has sent %s", script->killed ? "SIGKILL" : "SIGTERM");
+}
+
 static void act_reply(struct play *play, struct mor_slice rest, unsigned line)
 {
 	mortise_request_reply(open_request(play, line), (mortise_json){ rest.ptr, rest.len });
@@ -419,9 +486,15 @@ static void act_health(struct play *play, struct mor_slice rest, unsigned line)
 
 static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
 {
-	(void)rest;
-	(void)line;
-	mortise_plugin_stop(play->plugin, MORTISE_STOP_POLITE);
+	enum mortise_stop how = MORTISE_STOP_POLITE;
+
+	if (mor_slice_is(trim(rest), "input"))
+		how = MORTISE_STOP_INPUT;
+	else if (mor_slice_is(trim(rest), "now"))
+		how = MORTISE_STOP_NOW;
+	else if (rest.len)
+		die(play, line, "stop, stop input or stop now");
+	mortise_plugin_stop(play->plugin, how);
 }
 
 /* Read before the start, by open_plugin(). */
@@ -439,7 +512,8 @@ static const struct {
 	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
 	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
 	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
-	{ "set", act_before },      { "config", act_before }, { "strict", act_before },
+	{ "answer", act_answer },   { "gone", act_gone },   { "never", act_never },     { "quiet", act_quiet },
+	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
 };
 
 static void do_act(struct play *play, const struct mor_talk_step *step)
@@ -496,6 +570,21 @@ static void do_step(struct play *play, const struct mor_talk_step *step)
 
 /* ---- one file ---- */
 
+/* `* manifest JSON`: as if it had been beside the program. */
+static void give_manifest(struct play *play)
+{
+	for (size_t i = 0; i < play->talk.count; i++) {
+		struct mor_slice rest = play->talk.steps[i].text;
+
+		if (play->talk.steps[i].kind != MOR_TALK_ACT || !mor_slice_is(next_word(&rest), "manifest"))
+			continue;
+		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
+			die(play, play->talk.steps[i].line, "the manifest is not JSON");
+		play->plugin->session.manifest = mor_doc_root(play->plugin->manifest->doc);
+		return;
+	}
+}
+
 static void open_plugin(struct play *play)
 {
 	static const char *const argv[] = { "script", NULL };
@@ -528,6 +617,7 @@ static void open_plugin(struct play *play)
 		die(play, 1, "%s", error.text);
 	for (int i = 0; i < count; i++)
 		mor_free(owned[i]);
+	give_manifest(play);
 }
 
 static void forget(struct play *play)
@@ -570,7 +660,7 @@ static void play_file(void **state)
 	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
 		die(play, 0, "%s", error.text);
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
-	play->host->dialect = &demo_dialect;
+	play->host->dialect = demo_find(play->talk.dialect);
 	open_plugin(play);
 	for (size_t i = 0; i < play->talk.count; i++)
 		do_step(play, &play->talk.steps[i]);
@@ -618,8 +708,12 @@ static void add(const char *path)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		add(argv[i]);
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--bytewise") == 0)
+			bytewise = true;
+		else
+			add(argv[i]);
+	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return _cmocka_run_group_tests("talk", tests, test_count, NULL, NULL);
 }

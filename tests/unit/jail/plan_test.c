@@ -58,7 +58,7 @@ static void confined_plan(struct mor_buf *buf)
 {
 	char workspace[] = "/w", read_a[] = "/data", *reads[] = { read_a, NULL };
 	struct mor_policy policy = { .level = MOR_LEVEL_T0, .workspace = workspace, .workspace_write = true,
-				     .read_paths = reads, .grace_ms = 700 };
+				     .read_paths = reads, .grace = { 10000, 2000 } };
 
 	policy.limits.open_files = 77;
 	policy.limits.wall_ms = 5000;
@@ -89,7 +89,8 @@ static void test_confined(void **state)
 	copy = copy_of(&buf);
 	assert_int_equal(mor_plan_read(copy, buf.len, &plan), MOR_PLAN_OK);
 	assert_int_equal(plan.level.level, MOR_LEVEL_T0);
-	assert_int_equal(plan.grace_ms, 700);
+	assert_int_equal(plan.grace.term_ms, 10000);
+	assert_int_equal(plan.grace.kill_ms, 2000);
 	assert_int_equal(plan.wall_ms, 5000);
 	assert_string_equal(plan.scratch, "");
 	assert_true(has_limit(&plan, RLIMIT_NOFILE, 77));

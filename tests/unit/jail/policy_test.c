@@ -275,7 +275,7 @@ static void test_json(void **state)
 		json,
 		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,"
 		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
-		"\"spawn\":false,\"pidns\":true,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
+		"\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
 		"\"processes\":null,"
 		"\"text\":[\"confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\","
 		"\"has no workspace\",\"may write a scratch directory of its own, removed in the end\","

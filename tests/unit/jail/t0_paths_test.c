@@ -126,6 +126,12 @@ static void quiet_names(void **state)
 	expect(mor_paths_write(&paths, "/home/package.json", MOR_WRITE_CONTENT), NO(NULL));
 	expect(mor_paths_write(&paths, "/x/__pycache__/a.pyc", MOR_WRITE_PLACE), QUIET(EACCES));
 	expect(mor_paths_write(&paths, "/x/__pycache__2/a.pyc", MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, "/tmp/a", MOR_WRITE_PLACE), NO(NULL));
+	paths.quiet_tmp = true;
+	expect(mor_paths_write(&paths, "/tmp/a", MOR_WRITE_PLACE), QUIET(EACCES));
+	expect(mor_paths_write(&paths, "/tmp/a/b", MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, "/tmp", MOR_WRITE_INSIDE), NO(NULL));
+	paths.quiet_tmp = false;
 	mor_paths_fini(&paths);
 }
 

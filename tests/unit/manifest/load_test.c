@@ -6,23 +6,32 @@ static void test_no_manifest(void **state)
 	(void)state;
 	put("empty/", "");
 	refuse("empty", MORTISE_EMANIFEST,
-	       "empty: no manifest here (looked for yams-plugin.json, mortise.toml): add one, or give the command after --");
+	       "empty: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
+	       "mortise.toml): add one, or give the command after --");
 	put("empty/plugin.py", "");
 	refuse("empty/", MORTISE_EMANIFEST,
-	       "empty/: no manifest here (looked for yams-plugin.json, mortise.toml): add one, or give the command after --");
+	       "empty/: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
+	       "mortise.toml): add one, or give the command after --");
 }
 
-static void test_later_dialects(void **state)
+/* Two manifests in one directory: the first in our order, and a word about the other. Naming one settles it. */
+static void test_two_manifests(void **state)
 {
+	struct mor_manifest *m;
+
 	(void)state;
-	put("a/plugin.toml", "");
-	refuse("a", MORTISE_EMANIFEST,
-	       "a: plugin.toml is a manifest of the sunscreen dialect, which this version does not speak: add a mortise.toml, or give the command after --");
-	put("b/manifest.json", "{}");
-	refuse("b", MORTISE_EMANIFEST,
-	       "b: manifest.json is a manifest of the gassist dialect, which this version does not speak: add a mortise.toml, or give the command after --");
-	put("b/mortise.toml", "[plugin]\ncommand = \"./x\"\n");
-	mor_manifest_free(load_path("b"));
+	put("a/plugin.toml", "[plugin]\nname = \"t\"\nversion = \"1\"\nentry = \"p\"\n");
+	put("a/sunscreen-plugin.json", "{\"name\":\"j\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./p\"]}");
+	put("a/p", "");
+	m = load_path("a");
+	assert_string_equal(m->name, "t");
+	assert_string_equal(mor_container_of(m->warnings.next, struct mor_warning, node)->text,
+			    "a: plugin.toml is used, sunscreen-plugin.json is not; to use it, name that file");
+	mor_manifest_free(m);
+	m = load_path("a/sunscreen-plugin.json");
+	assert_string_equal(m->name, "j");
+	assert_true(mor_list_empty(&m->warnings));
+	mor_manifest_free(m);
 }
 
 static void test_no_path(void **state)
@@ -180,7 +189,7 @@ static void test_config(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_no_manifest), TREE_TEST(test_later_dialects), TREE_TEST(test_no_path),
+		TREE_TEST(test_no_manifest), TREE_TEST(test_two_manifests), TREE_TEST(test_no_path),
 		TREE_TEST(test_bare_file),   TREE_TEST(test_link_is_kept),   TREE_TEST(test_command_line),
 		TREE_TEST(test_command_line_wins), TREE_TEST(test_environment), TREE_TEST(test_config),
 	};

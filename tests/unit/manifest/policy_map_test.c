@@ -20,18 +20,25 @@ static struct mor_manifest *new_manifest(void)
 	return m;
 }
 
+/* `json` is the value of the one member; in TOML it stands where `lines` says, else at the beginning. */
 static int map(enum form form, const char *json, const char *lines, struct mor_manifest *m, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL, *at = NULL;
 	struct mor_load load = { .m = m, .err = err };
+	char text[300];
 
+	snprintf(text, sizeof(text), "{\n \"capabilities\": %s}", json ? json : "{}");
+	load.source = (struct mor_source){ .text = text, .len = strlen(text) };
 	if (json)
 		assert_int_equal(mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL), 0);
-	if (lines)
-		assert_int_equal(mor_doc_parse(mor_slice_of(lines), 0, 0, &at, NULL), 0);
-	if (form == CAPABILITIES)
-		return mor_map_capabilities(&load, "sunscreen-plugin.json", json ? mor_doc_root(doc) : NULL);
-	return mor_map_permissions(&load, "plugin.toml", json ? mor_doc_root(doc) : NULL, lines ? mor_doc_root(at) : NULL);
+	if (form == CAPABILITIES) {
+		load.source.shown = (char[]){ "sunscreen-plugin.json" };
+		return mor_map_capabilities(&load, json ? mor_doc_root(doc) : NULL);
+	}
+	assert_int_equal(mor_doc_parse(mor_slice_of(lines ? lines : "{}"), 0, 0, &at, NULL), 0);
+	load.source.shown = (char[]){ "plugin.toml" };
+	load.source.lines = at;
+	return mor_map_permissions(&load, json ? mor_doc_root(doc) : NULL);
 }
 
 /* All settings, "key=json" joined by spaces. */
@@ -79,43 +86,43 @@ static void test_permissions(void **state)
 static void test_permissions_refused(void **state)
 {
 	(void)state;
-	refuse(PERMISSIONS, "{\"declared_paths\":[\"/a\",\"data\"]}", "{\"permissions.declared_paths\":9}",
-	       "plugin.toml:9: permissions.declared_paths is \"data\": it must be an absolute path, or one that begins with \"~/\"");
+	refuse(PERMISSIONS, "{\"declared_paths\":[\"/a\",\"data\"]}", "{\"permissions.declared_paths\":[9,1]}",
+	       "plugin.toml:9:1: permissions.declared_paths is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"declared_paths\":[\"~root/x\"]}", NULL,
-	       "plugin.toml: permissions.declared_paths is \"~root/x\": it must be an absolute path, or one that begins with \"~/\"");
+	       "plugin.toml:1:1: permissions.declared_paths is \"~root/x\": it must be an absolute path, or one that begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"declared_paths\":\"/a\"}", NULL,
-	       "plugin.toml: permissions.declared_paths is \"/a\": it must be an array of paths");
+	       "plugin.toml:1:1: permissions.declared_paths is \"/a\": it must be an array of paths");
 	refuse(PERMISSIONS, "{\"declared_paths\":[1]}", NULL,
-	       "plugin.toml: permissions.declared_paths is 1: it must be an absolute path, or one that begins with \"~/\"");
-	refuse(PERMISSIONS, "{\"network\":\"no\"}", "{\"permissions.network\":3}",
-	       "plugin.toml:3: permissions.network is \"no\": it must be true or false");
+	       "plugin.toml:1:1: permissions.declared_paths is 1: it must be an absolute path, or one that begins with \"~/\"");
+	refuse(PERMISSIONS, "{\"network\":\"no\"}", "{\"permissions.network\":[3,5]}",
+	       "plugin.toml:3:5: permissions.network is \"no\": it must be true or false");
 	/* What cannot be toggled is no permission. */
 	refuse(PERMISSIONS, "{\"spawn\":true}", NULL,
-	       "plugin.toml: permissions has no \"spawn\": use one of workspace_write, network, declared_paths");
-	refuse(PERMISSIONS, "[]", NULL, "plugin.toml: permissions must be a table, not array");
+	       "plugin.toml:1:1: permissions.spawn is not known: use one of workspace_write, network, declared_paths");
+	refuse(PERMISSIONS, "[]", NULL, "plugin.toml:1:1: permissions must be a table, not array");
 }
 
 static void test_capabilities(void **state)
 {
 	(void)state;
-	expect(CAPABILITIES, NULL, "workspace_write=true spawn=true");
-	expect(CAPABILITIES, "{\"network\":true}", "network=true workspace_write=true spawn=true");
-	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}", "workspace_write=true spawn=true");
+	expect(CAPABILITIES, NULL, "workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"network\":true}", "network=true workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}", "workspace_write=true spawn=true quiet_tmp=true");
 	expect(CAPABILITIES, "{\"network\":false,\"filesystem\":[\"scratch\"]}",
-	       "network=false workspace_write=false workspace=\"\" spawn=true");
-	expect(CAPABILITIES, "{\"filesystem\":[]}", "workspace_write=false workspace=\"\" spawn=true");
+	       "network=false workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[]}", "workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
 }
 
 static void test_capabilities_refused(void **state)
 {
 	(void)state;
 	refuse(CAPABILITIES, "{\"filesystem\":[\"home\"]}", NULL,
-	       "sunscreen-plugin.json: capabilities.filesystem is \"home\": it must be \"workspace\" or \"scratch\"");
+	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"home\": it must be \"workspace\" or \"scratch\"");
 	refuse(CAPABILITIES, "{\"filesystem\":\"workspace\"}", NULL,
-	       "sunscreen-plugin.json: capabilities.filesystem is \"workspace\": it must be an array of \"workspace\" and \"scratch\"");
-	refuse(CAPABILITIES, "{\"network\":1}", NULL, "sunscreen-plugin.json: capabilities.network is 1: it must be true or false");
+	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"workspace\": it must be an array of \"workspace\" and \"scratch\"");
+	refuse(CAPABILITIES, "{\"network\":1}", NULL, "sunscreen-plugin.json:2:19: /capabilities/network is 1: it must be true or false");
 	refuse(CAPABILITIES, "{\"spwan\":true}", NULL,
-	       "sunscreen-plugin.json: capabilities has no \"spwan\": use one of network, filesystem");
+	       "sunscreen-plugin.json:2:19: /capabilities/spwan is not known: use one of network, filesystem");
 }
 
 /* keys.c and jail/policy.c list the same keys of [sandbox]: one cannot grow without the other. */

@@ -72,6 +72,7 @@ struct stream {
 	unsigned flags;
 	struct mor_slice bytes;
 	const char *story;
+	unsigned reads;
 };
 
 /* The stream in two parts, or byte by byte with split SIZE_MAX. */
@@ -82,6 +83,7 @@ static char *story_of(const struct stream *s, size_t split)
 	size_t start = 0, end = 0;
 
 	mor_deframer_init(&d, s->framing, s->limit, s->flags);
+	d.reads = s->reads;
 	while (end < s->bytes.len && !story.over) {
 		end = split == SIZE_MAX ? end + 1 : end < split ? split : s->bytes.len;
 		start += read_window(&d, s->bytes.ptr + start, end - start, false, &story);
@@ -108,10 +110,10 @@ static void check_stream(const struct stream *s)
 	}
 }
 
-#define LINES(limit, flags, bytes, story) { MOR_FRAMING_LINES, limit, flags, MOR_SLICE(bytes), story }
-#define DECIMAL(limit, flags, bytes, story) { MOR_FRAMING_DECIMAL, limit, flags, MOR_SLICE(bytes), story }
-#define BE32(limit, flags, bytes, story) { MOR_FRAMING_BE32, limit, flags, MOR_SLICE(bytes), story }
-#define HEADERS(limit, flags, bytes, story) { MOR_FRAMING_HEADERS, limit, flags, MOR_SLICE(bytes), story }
+#define LINES(limit, flags, bytes, story) { MOR_FRAMING_LINES, limit, flags, MOR_SLICE(bytes), story, 0 }
+#define DECIMAL(limit, flags, bytes, story) { MOR_FRAMING_DECIMAL, limit, flags, MOR_SLICE(bytes), story, 0 }
+#define BE32(limit, flags, bytes, story) { MOR_FRAMING_BE32, limit, flags, MOR_SLICE(bytes), story, 0 }
+#define HEADERS(limit, flags, bytes, story) { MOR_FRAMING_HEADERS, limit, flags, MOR_SLICE(bytes), story, 0 }
 #define STRICT MOR_DEFRAME_STRICT
 
 static const struct stream line_streams[] = {
@@ -136,21 +138,26 @@ static const struct stream line_streams[] = {
 static const struct stream decimal_streams[] = {
 	DECIMAL(0, STRICT, "6\nfoobar2\n{}", "F(foobar)8 F({})4 "),
 	DECIMAL(0, STRICT, "3\na\nb10\n0123456789", "F(a\nb)5 F(0123456789)13 "),
-	DECIMAL(0, STRICT, "0\n1\nx", "B2 F(x)3 "),
+	DECIMAL(0, STRICT, "0\n1\nx", "F()2 F(x)3 "),
+	DECIMAL(0, 0, "0\n1\nx", "B2 F(x)3 "),
 	DECIMAL(0, STRICT, "007\n", "C(length tag is no minimum-width decimal number) "),
-	DECIMAL(0, STRICT | MOR_DEFRAME_LEADING_ZEROS, "003\nabc00\n", "F(abc)7 B3 "),
+	DECIMAL(0, STRICT | MOR_DEFRAME_LEADING_ZEROS, "003\nabc00\n", "F(abc)7 F()3 "),
 	DECIMAL(0, STRICT, "\n", "C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, STRICT, "5\r\n", "C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, STRICT, "+5\n", "C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, STRICT, "5 \n", "C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, STRICT, "2\nab0x5\n", "F(ab)4 C(length tag is no minimum-width decimal number) "),
-	DECIMAL(0, STRICT, "123456789012345678901\n", "C(length tag is no minimum-width decimal number) "),
-	DECIMAL(0, STRICT, "99999999999999999999\n", "C(length tag is no minimum-width decimal number) "),
+	DECIMAL(0, STRICT, "1234567890123456789\n", "C(truncated) "),
+	DECIMAL(0, STRICT, "12345678901234567890\n", "C(length tag is no minimum-width decimal number) "),
+	DECIMAL(0, STRICT, "9999999999999999999\n", "C(announces a message over the limit (limits.frame)) "),
+	DECIMAL(0, 0, "12345678901234567890\n1\nx", "N(12345678901234567890)21 F(x)3 "),
 	DECIMAL(0, STRICT, "5\nabc", "C(truncated) "),
 	DECIMAL(0, STRICT, "12", "C(truncated) "),
-	DECIMAL(3, STRICT, "3\nabc4\nabcd1\nx", "F(abc)5 T4:2 S4 F(x)3 "),
-	DECIMAL(3, STRICT, "18446744073709551615\nabc", "T18446744073709551615:21 S3 "),
-	DECIMAL(0, STRICT, "18446744073709551615\nabc", "T18446744073709551615:21 S3 "),
+	DECIMAL(3, 0, "3\nabc4\nabcd1\nx", "F(abc)5 T4:2 S4 F(x)3 "),
+	DECIMAL(3, STRICT, "3\nabc4\nabcd1\nx", "F(abc)5 C(announces a message over the limit (limits.frame)) "),
+	DECIMAL(300, STRICT, "12345x", "C(announces a message over the limit (limits.frame)) "),
+	DECIMAL(3, 0, "9223372036854775807\nabc", "T9223372036854775807:20 S3 "),
+	DECIMAL(3, STRICT | MOR_DEFRAME_LEADING_ZEROS, "00000000000000000003", "C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, 0, "warning: x\n2\nab\n\n12x\n1\ny", "N(warning: x)11 F(ab)4 B1 B1 N(12x)4 F(y)3 "),
 	DECIMAL(0, 0, "012\n1\nz", "N(012)4 F(z)3 "),
 	DECIMAL(0, 0, "oops", "N(oops)4 "),
@@ -168,7 +175,21 @@ static const struct stream be32_streams[] = {
 	BE32(4, 0, "\0\0\0\5{1234\0\0\0\2{}", "T5:4 S5 F({})6 "),
 	BE32(4, 0, "\0\0\0\5x1234\0\0\0\2{}", "N()9 F({})6 "),
 	BE32(4, 0, "\0\0\0\5{12", "T5:4 S3 "),
-	BE32(0, 0, "\1\0\0\0{", "N(\1)5 "),
+	BE32(0, 0, "\1\0\0\0{", "C(truncated) "),
+	/* Over the limit: skipped by its exact length where the body begins like JSON, whatever the first byte. */
+	BE32(4, 0, "\0\0\0\6[12345\0\0\0\2{}", "T6:4 S6 F({})6 "),
+	BE32(4, 0, "\0\0\0\5 1234\0\0\0\2{}", "N()9 F({})6 "),
+	BE32(4, 0, "\4\0\0\0{\"a\":1}", "T67108864:4 S7 "),
+	BE32(4, 0, "\x0c\x80\0\0{\"a\":1}", "T209715200:4 S7 "),
+	BE32(4, 0, "\x40\0\0\0{\"a\":1}", "T1073741824:4 S7 "),
+	BE32(4, 0, "\xff\xff\xff\xff[1,2,3]", "T4294967295:4 S7 "),
+	BE32(4, 0, "print\4\0\0\0{\"a\":1}", "N(print)5 T67108864:4 S7 "),
+	/* But what prints is no length, and neither is the end of a print before a true header. */
+	BE32(0, 0, "INFO[0000] up\n\0\0\0\2{}", "N(INFO[0000] up)14 F({})6 "),
+	BE32(0, 0, "dict{'a': 1}\0\0\0\2{}", "N(dict{'a': 1})12 F({})6 "),
+	BE32(1000, 0, "\n\0\0\0\x7b{\"a\":1}", "N()1 C(truncated) "),
+	BE32(1000, 0, "ab\0\0\0\2{}", "N(ab)2 F({})6 "),
+	BE32(1000, 0, "\n\0\0\0\2{}", "N()1 F({})6 "),
 	BE32(0, 0, "\0\0\0\2{", "C(truncated) "),
 	BE32(0, 0, "\0\0\0\2", "C(truncated) "),
 	BE32(0, 0, "\0\0", "C(truncated) "),
@@ -201,6 +222,38 @@ static const struct stream header_streams[] = {
 	HEADERS(0, 0, "\0: 1\n", "N()5 "),
 };
 
+/* Other framings than the own: the first bytes decide. */
+#define READS(framing, bytes, story, reads) { framing, 0, 0, MOR_SLICE(bytes), story, reads }
+#define TEXT(limit, bytes, story) \
+	{ MOR_FRAMING_HEADERS, limit, MOR_DEFRAME_EOF_ENDS, MOR_SLICE(bytes), story, 1 << MOR_FRAMING_LINES }
+
+static const struct stream mixed_streams[] = {
+	READS(MOR_FRAMING_LINES, "{}\nContent-Length: 2\r\n\r\n[]{}\n", "F({})3 F([])23 F({})3 ", 1 << MOR_FRAMING_HEADERS),
+	READS(MOR_FRAMING_LINES, "log\ncontent-length: 2\n\n[]", "N(log)4 F([])21 ", 1 << MOR_FRAMING_HEADERS),
+	READS(MOR_FRAMING_LINES, "Cont", "N(Cont)4 ", 1 << MOR_FRAMING_HEADERS),
+	READS(MOR_FRAMING_LINES, "Contents: 5\n{}\n", "N(Contents: 5)12 F({})3 ", 1 << MOR_FRAMING_HEADERS),
+	READS(MOR_FRAMING_HEADERS, "Content-Length: 2\r\n\r\n[]{}\n \t{}\n", "F([])23 F({})3 F( \t{})5 ", 1 << MOR_FRAMING_LINES),
+	READS(MOR_FRAMING_HEADERS, "info: up\n{}\n", "N(info: up)9 F({})3 ", 1 << MOR_FRAMING_LINES),
+	READS(MOR_FRAMING_HEADERS, "  ", "N(  )2 ", 1 << MOR_FRAMING_LINES),
+	READS(MOR_FRAMING_LINES, "2\n[]{}\n", "F([])4 F({})3 ", 1 << MOR_FRAMING_DECIMAL),
+	READS(MOR_FRAMING_LINES, "\0\0\0\2[]{}\n", "F([])6 F({})3 ", 1 << MOR_FRAMING_BE32),
+	READS(MOR_FRAMING_BE32, "{}\n\0\0\0\2[]print\n", "F({})3 F([])6 N(print)6 ", 1 << MOR_FRAMING_LINES),
+	/* A bare JSON text over several lines, which the stream's end may end. */
+	TEXT(0, "{\n  \"a\": [\n1]\n}\n", "F({\n  \"a\": [\n1]\n})16 "),
+	TEXT(0, "{\n}", "F({\n})3 "),
+	TEXT(0, "{}", "F({})2 "),
+	TEXT(0, "{}\r\n{\r\n}\r\nlog\n", "F({})4 F({\r\n})6 N(log)4 "),
+	TEXT(0, "{\"}\":\"\\\"}\",\n\"{\":1}", "F({\"}\":\"\\\"}\",\n\"{\":1})18 "),
+	TEXT(0, "{ log\n{}\n[1]", "F({ log)6 F({})3 F([1])3 "),
+	TEXT(0, "{ log \"\n}\n{}", "F({ log \"\n})10 F({})2 "),
+	TEXT(0, "}\n{}", "N(})2 F({})2 "),
+	TEXT(0, "Content-Length: 2\r\n\r\n{}", "F({})23 "),
+	TEXT(0, "{\nlog\nContent-Length: 2\r\n\r\n{}", "F({)2 N(log)4 F({})23 "),
+	TEXT(0, "{\"half", "C(truncated) "),
+	TEXT(4, "{\n}\n{\n\n}\n{\n\n\n}\n{}", "F({\n})4 F({\n\n})5 T0:5 S1 F({})2 "),
+	TEXT(4, "[\n123\n]\n{}", "T0:5 S1 N(])2 F({})2 "),
+};
+
 #define EACH(streams) \
 	for (size_t i_ = 0; i_ < sizeof(streams) / sizeof((streams)[0]); i_++) \
 	check_stream(&(streams)[i_])
@@ -229,6 +282,12 @@ static void headers(void **state)
 	EACH(header_streams);
 }
 
+static void mixed(void **state)
+{
+	(void)state;
+	EACH(mixed_streams);
+}
+
 /* Noise without end comes in pieces of a fixed size, whatever the reads were. */
 static void endless_noise(void **state)
 {
@@ -239,7 +298,7 @@ static void endless_noise(void **state)
 		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 			MOR_CLEAN_TEXT char *at_once = NULL;
-			struct stream s = { framing, 0, 0, { NULL, 0 }, NULL };
+			struct stream s = { framing, 0, 0, { NULL, 0 }, NULL, 0 };
 
 			for (size_t n = 0; n < lengths[i]; n++)
 				mor_buf_byte(&bytes, 'x');
@@ -349,6 +408,7 @@ int main(void)
 		MOR_TEST(decimal),
 		MOR_TEST(be32),
 		MOR_TEST(headers),
+		MOR_TEST(mixed),
 		MOR_TEST(endless_noise),
 		MOR_TEST(long_lines_are_searched_once),
 		MOR_TEST(want_tells_what_is_needed),

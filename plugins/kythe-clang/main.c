@@ -1,0 +1,132 @@
+/* kythe-clang: a Kythe analyzer for C, on libclang. */
+#include "index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arguments: of the compiler's, those that change what the source means ---- */
+
+struct flag {
+	const char *name;
+	enum { ALONE, WITH_VALUE, JOINED, EITHER } form; /* EITHER: "-I dir" and "-Idir" */
+};
+
+static const struct flag kept[] = {
+	{ "-I", EITHER },         { "-D", EITHER },          { "-U", EITHER },         { "-isystem", EITHER },
+	{ "-iquote", EITHER },    { "-idirafter", EITHER },  { "-include", WITH_VALUE }, { "-imacros", WITH_VALUE },
+	{ "-isysroot", WITH_VALUE }, { "--sysroot=", JOINED }, { "-std=", JOINED },    { "-x", EITHER },
+	{ "-nostdinc", ALONE },   { "-ansi", ALONE },        { "-m32", ALONE },        { "-m64", ALONE },
+	{ "-pthread", ALONE },    { "-fshort-enums", ALONE }, { "-funsigned-char", ALONE }, { "-fsigned-char", ALONE },
+	{ "-fms-extensions", ALONE }, { "-fopenmp", ALONE }, { "-fgnu89-inline", ALONE }, { "-ffreestanding", ALONE },
+	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir", WITH_VALUE },
+};
+
+/* How many arguments from args[0] on are kept; 0: none. */
+static size_t keeps(const char *const *args)
+{
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		size_t len = strlen(kept[i].name);
+		bool whole = strcmp(args[0], kept[i].name) == 0;
+
+		if (strncmp(args[0], kept[i].name, len) != 0)
+			continue;
+		if (whole && (kept[i].form == WITH_VALUE || kept[i].form == EITHER))
+			return args[1] ? 2 : 0;
+		if (whole || kept[i].form == JOINED || kept[i].form == EITHER)
+			return 1;
+	}
+	return 0;
+}
+
+/* The list points into the unit; returns how many. */
+static int choose_arguments(const tenon_unit *unit, const char **ret)
+{
+	int count = 0;
+
+	for (size_t i = 1; i < unit->argument_count;) {
+		size_t take = keeps(unit->arguments + i);
+
+		for (size_t k = 0; k < take; k++)
+			ret[count++] = unit->arguments[i + k];
+		i += take ? take : 1;
+	}
+	ret[count++] = "-Wno-everything"; /* warnings are the build's business; errors are ours */
+	return count;
+}
+
+/* ---- diagnostics ---- */
+
+static void report(tenon_analyzer *a, CXDiagnostic diagnostic)
+{
+	CXString text = clang_getDiagnosticSpelling(diagnostic), name = { 0 };
+	CXFile file = NULL;
+	unsigned line = 0, column = 0;
+
+	clang_getFileLocation(clang_getDiagnosticLocation(diagnostic), &file, &line, &column, NULL);
+	if (file)
+		name = clang_getFileName(file);
+	tenon_diagnose(a, file ? clang_getCString(name) : NULL, line, column, "%s", clang_getCString(text));
+	if (file)
+		clang_disposeString(name);
+	clang_disposeString(text);
+}
+
+static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
+{
+	unsigned count = clang_getNumDiagnostics(tu);
+
+	for (unsigned i = 0; i < count; i++) {
+		CXDiagnostic diagnostic = clang_getDiagnostic(tu, i);
+
+		if (clang_getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error)
+			report(a, diagnostic);
+		clang_disposeDiagnostic(diagnostic);
+	}
+}
+
+/* ---- units ---- */
+
+static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *source)
+{
+	const char **arguments = calloc(unit->argument_count + 2, sizeof(*arguments));
+	struct index ix = { .analyzer = a, .unit = unit };
+	enum CXErrorCode code;
+	int count;
+
+	if (!arguments)
+		return -1;
+	count = choose_arguments(unit, arguments);
+	code = clang_parseTranslationUnit2(clang, source, arguments, count, NULL, 0,
+					   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &ix.tu);
+	free(arguments);
+	if (code != CXError_Success) {
+		/* A source that cannot even be read is the record's fault, not ours: say so, the analysis is complete. */
+		tenon_diagnose(a, source, 0, 0, "libclang cannot parse it (error %d)", (int)code);
+		return 0;
+	}
+	report_all(a, ix.tu);
+	walk_unit(&ix);
+	clang_disposeTranslationUnit(ix.tu);
+	index_fini(&ix);
+	return 0;
+}
+
+static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
+{
+	CXIndex clang = clang_createIndex(0, 0);
+	int r = 0;
+
+	(void)arg;
+	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
+		r = index_source(a, unit, clang, unit->inputs[i]);
+	clang_disposeIndex(clang);
+	return r;
+}
+
+int main(void)
+{
+	static const char *const types[] = { "/kythe/index/c", "/kythe/index/c++", NULL };
+
+	return tenon_analyze(&(tenon_analyzer_options){ .name = "kythe-clang", .types = types, .analyze = analyze });
+}

@@ -1,0 +1,303 @@
+/*
+ * The walk over the tree of a unit: declarations are asked for (which emits them), references get their anchors. The
+ * recursion is ours, because every step carries what it stands in: the function, and what is being written to.
+ */
+#include "index.h"
+
+#include <string.h>
+
+enum access { READS, WRITES, READS_AND_WRITES };
+
+struct step {
+	struct index *ix;
+	const tenon_vname *function; /* that it stands in, or NULL */
+	CXCursor written;            /* the reference on the left of an assignment above, or null */
+	enum access access;
+};
+
+static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData data);
+
+static void descend(const struct step *step, CXCursor cursor)
+{
+	struct step inner = *step;
+
+	clang_visitChildren(cursor, visit, &inner);
+}
+
+/* ---- references ---- */
+
+static void emit_access(struct index *ix, const tenon_vname *at, enum access access, const tenon_vname *target)
+{
+	if (access != WRITES)
+		emit_edge(ix, at, "/kythe/edge/ref", target);
+	if (access != READS)
+		emit_edge(ix, at, "/kythe/edge/ref/writes", target);
+}
+
+/* The name as it is written at the reference: "x" of a.x, "foo" of struct foo. */
+static bool reference_range(struct index *ix, CXCursor cursor, CXCursor referenced, struct range *ret)
+{
+	CXString name = clang_getCursorSpelling(referenced);
+	bool found = name_range(ix, clang_getCursorLocation(cursor), clang_getCString(name), ret);
+
+	clang_disposeString(name);
+	return found;
+}
+
+static void visit_reference(const struct step *step, CXCursor cursor)
+{
+	CXCursor referenced = clang_getCursorReferenced(cursor);
+	enum access access = clang_equalCursors(cursor, step->written) ? step->access : READS;
+	const tenon_vname *target;
+	struct range range;
+
+	if (clang_Cursor_isNull(referenced) || !reference_range(step->ix, cursor, referenced, &range))
+		return;
+	target = target_node(step->ix, referenced);
+	if (target)
+		emit_access(step->ix, anchor(step->ix, &range), access, target);
+}
+
+static void visit_call(const struct step *step, CXCursor cursor)
+{
+	CXCursor callee = clang_getCursorReferenced(cursor);
+	const tenon_vname *at;
+	struct range range;
+
+	if (clang_getCursorKind(callee) != CXCursor_FunctionDecl || !extent_range(step->ix, clang_getCursorExtent(cursor), &range))
+		return;
+	at = anchor(step->ix, &range);
+	emit_edge(step->ix, at, "/kythe/edge/ref/call", target_node(step->ix, callee));
+	emit_edge(step->ix, at, "/kythe/edge/childof", step->function);
+}
+
+/* ---- writes ---- */
+
+struct pair {
+	CXCursor item[2];
+	unsigned count;
+};
+
+static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct pair *pair = data;
+
+	(void)parent;
+	if (pair->count < 2)
+		pair->item[pair->count] = cursor;
+	pair->count++;
+	return CXChildVisit_Continue;
+}
+
+static struct pair children_of(CXCursor cursor)
+{
+	struct pair pair = { { clang_getNullCursor(), clang_getNullCursor() }, 0 };
+
+	clang_visitChildren(cursor, take_child, &pair);
+	return pair;
+}
+
+/* (x) and casts that nobody wrote are x. */
+static CXCursor bare(CXCursor cursor)
+{
+	for (;;) {
+		enum CXCursorKind kind = clang_getCursorKind(cursor);
+		struct pair inside;
+
+		if (kind != CXCursor_ParenExpr && kind != CXCursor_UnexposedExpr)
+			return cursor;
+		inside = children_of(cursor);
+		if (inside.count != 1)
+			return cursor;
+		cursor = inside.item[0];
+	}
+}
+
+/* libclang 14 does not tell operators: look at what is written between the operands. */
+static bool is_assignment(struct index *ix, const struct pair *operands)
+{
+	struct range left, right;
+	unsigned at;
+
+	if (operands->count != 2 || !extent_range(ix, clang_getCursorExtent(operands->item[0]), &left) ||
+	    !extent_range(ix, clang_getCursorExtent(operands->item[1]), &right) || left.file != right.file ||
+	    left.end >= right.start)
+		return false;
+	for (at = left.end; at < right.start && strchr(" \t\r\n)\\", left.file->text[at]); at++)
+		;
+	return at < right.start && left.file->text[at] == '=' && left.file->text[at + 1] != '=';
+}
+
+static bool is_step_operator(struct index *ix, CXCursor cursor)
+{
+	struct range range;
+	const char *text;
+
+	if (!extent_range(ix, clang_getCursorExtent(cursor), &range) || range.end - range.start < 3)
+		return false;
+	text = range.file->text;
+	return memcmp(text + range.start, "++", 2) == 0 || memcmp(text + range.start, "--", 2) == 0 ||
+	       memcmp(text + range.end - 2, "++", 2) == 0 || memcmp(text + range.end - 2, "--", 2) == 0;
+}
+
+static void visit_operator(const struct step *step, CXCursor cursor)
+{
+	struct pair operands = children_of(cursor);
+	struct step inner = *step;
+
+	switch (clang_getCursorKind(cursor)) {
+	case CXCursor_CompoundAssignOperator:
+		inner.access = READS_AND_WRITES;
+		inner.written = bare(operands.item[0]);
+		break;
+	case CXCursor_BinaryOperator:
+		if (!is_assignment(step->ix, &operands))
+			break;
+		inner.access = WRITES;
+		inner.written = bare(operands.item[0]);
+		break;
+	default:
+		if (!is_step_operator(step->ix, cursor))
+			break;
+		inner.access = READS_AND_WRITES;
+		inner.written = bare(operands.item[0]);
+	}
+	descend(&inner, cursor);
+}
+
+/* ---- initialisers ---- */
+
+/* { .x = 1 }: one child per element: UnexposedExpr(MemberRef x, 1). The member is written, and the value initialises it. */
+static void visit_designated(const struct step *step, CXCursor cursor)
+{
+	struct pair inside = children_of(cursor);
+	struct index *ix = step->ix;
+	CXCursor member;
+	const tenon_vname *target;
+	struct range range;
+
+	if (inside.count != 2 || clang_getCursorKind(inside.item[0]) != CXCursor_MemberRef) {
+		descend(step, cursor);
+		return;
+	}
+	member = clang_getCursorReferenced(inside.item[0]);
+	target = target_node(ix, member);
+	if (target && reference_range(ix, inside.item[0], member, &range))
+		emit_access(ix, anchor(ix, &range), WRITES, target);
+	if (target && extent_range(ix, clang_getCursorExtent(inside.item[1]), &range))
+		emit_edge(ix, anchor(ix, &range), "/kythe/edge/ref/init", target);
+	visit(inside.item[1], cursor, &(struct step){ ix, step->function, clang_getNullCursor(), READS });
+}
+
+/* ---- the preprocessor ---- */
+
+/* The file name with its quotes or angles. */
+static void visit_inclusion(struct index *ix, CXCursor cursor)
+{
+	struct file *included = file_of(ix, clang_getIncludedFile(cursor));
+	struct range range;
+	const char *text;
+
+	if (!included || !extent_range(ix, clang_getCursorExtent(cursor), &range))
+		return;
+	text = range.file->text;
+	while (range.start < range.end && text[range.start] != '"' && text[range.start] != '<')
+		range.start++;
+	if (range.end - range.start < 3)
+		return;
+	emit_edge(ix, anchor(ix, &range), "/kythe/edge/ref/includes", &included->vname);
+}
+
+static void visit_expansion(struct index *ix, CXCursor cursor)
+{
+	CXCursor macro = clang_getCursorReferenced(cursor);
+	struct range range;
+
+	if (clang_Cursor_isNull(macro))
+		macro = cursor; /* __LINE__ and friends have no definition: macro_node() goes by their name */
+	if (reference_range(ix, cursor, cursor, &range))
+		emit_edge(ix, anchor(ix, &range), "/kythe/edge/ref/expands", macro_node(ix, macro));
+}
+
+/* ---- the step ---- */
+
+static void visit_function(const struct step *step, CXCursor cursor)
+{
+	struct step inner = { step->ix, decl_node(step->ix, cursor), clang_getNullCursor(), READS };
+
+	clang_visitChildren(cursor, visit, &inner);
+}
+
+static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	const struct step *step = data;
+	struct index *ix = step->ix;
+
+	(void)parent;
+	switch (clang_getCursorKind(cursor)) {
+	case CXCursor_FunctionDecl:
+		visit_function(step, cursor);
+		return CXChildVisit_Continue;
+	case CXCursor_DeclRefExpr:
+	case CXCursor_MemberRefExpr:
+	case CXCursor_TypeRef:
+	case CXCursor_MemberRef: visit_reference(step, cursor); break;
+	case CXCursor_CallExpr: visit_call(step, cursor); break;
+	case CXCursor_BinaryOperator:
+	case CXCursor_CompoundAssignOperator:
+	case CXCursor_UnaryOperator:
+		visit_operator(step, cursor);
+		return CXChildVisit_Continue;
+	case CXCursor_UnexposedExpr:
+		visit_designated(step, cursor);
+		return CXChildVisit_Continue;
+	default: decl_node(ix, cursor); break;
+	}
+	descend(step, cursor);
+	return CXChildVisit_Continue;
+}
+
+/* The top level: preprocessing first, then declarations. System headers are not walked. */
+static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct index *ix = ((struct step *)data)->ix;
+
+	(void)parent;
+	if (clang_getCursorKind(cursor) == CXCursor_MacroDefinition)
+		know_macro(ix, cursor);
+	if (in_system_header(cursor))
+		return CXChildVisit_Continue;
+	switch (clang_getCursorKind(cursor)) {
+	case CXCursor_MacroDefinition:
+		if (!clang_Cursor_isMacroBuiltin(cursor))
+			macro_node(ix, cursor);
+		return CXChildVisit_Continue;
+	case CXCursor_MacroExpansion: visit_expansion(ix, cursor); return CXChildVisit_Continue;
+	case CXCursor_InclusionDirective: visit_inclusion(ix, cursor); return CXChildVisit_Continue;
+	default: return visit(cursor, parent, data);
+	}
+}
+
+struct inclusions {
+	struct index *ix;
+};
+
+static void visit_file(CXFile handle, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct index *ix = ((struct inclusions *)data)->ix;
+	struct file *file = file_of(ix, handle);
+
+	(void)stack;
+	(void)depth;
+	if (file && file->own && file->text)
+		scan_file(ix, file);
+}
+
+void walk_unit(struct index *ix)
+{
+	struct step step = { ix, NULL, clang_getNullCursor(), READS };
+	struct inclusions inclusions = { ix };
+
+	clang_visitChildren(clang_getTranslationUnitCursor(ix->tu), visit_top, &step);
+	clang_getInclusions(ix->tu, visit_file, &inclusions);
+}

@@ -1,0 +1,572 @@
+/*
+ * tenon_analyze(): the client's end of the Kythe analyzer protocol. Requests go out one at a time and their answer is
+ * waited for; log and done go out without an id and are never answered.
+ *
+ * Output is protobuf written by hand: two message types, all fields strings, and a prefix. It is collected in memory and
+ * written in large pieces; `done` is sent only after the last byte is in the file.
+ */
+#include <tenon/analyzer.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "wire/envelope.h"
+#include "wire/framing.h"
+#include "wire/json.h"
+
+#include "private_wire.h"
+
+#define MESSAGE_LIMIT ((size_t)256 << 20)
+#define KEEP_BYTES    ((size_t)64 << 10) /* what a buffer may hold on to between messages */
+#define OUTPUT_STEP   ((size_t)1 << 20)
+
+struct name { /* a cached answer of the driver */
+	struct name *next;
+	tenon_vname vname;
+	struct mor_doc *doc; /* its texts */
+	char key[];          /* path NUL signature NUL */
+};
+#define NAME_SLOTS 1024
+
+struct tenon_analyzer {
+	const tenon_analyzer_options *opt;
+	int in, out;
+	struct mor_deframer deframer;
+	struct mor_buf input, frame, message;
+	size_t taken; /* bytes of `input` that are over */
+	int64_t id;
+	bool gone;    /* the driver closed our input */
+	/* of the analysis under way */
+	struct name *names[NAME_SLOTS];
+	int output;
+	struct mor_buf entries;
+	int output_errno;
+	uint64_t entry_count;
+};
+
+static void complain(const tenon_analyzer *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(const tenon_analyzer *a, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(stderr, "%s: %s\n", a->opt->name ? a->opt->name : "analyzer", text);
+}
+
+/* ---- the wire ---- */
+
+static int send_message(tenon_analyzer *a)
+{
+	int r;
+
+	mor_buf_reset(&a->frame, KEEP_BYTES);
+	if (mor_buf_failed(&a->message) || mor_enframe(MOR_FRAMING_DECIMAL, mor_buf_view(&a->message), &a->frame) < 0)
+		return -ENOMEM;
+	r = tenon_write_all(a->out, mor_buf_view(&a->frame));
+	a->gone = a->gone || r == -EPIPE;
+	return r;
+}
+
+/* The next frame's body; valid until the next call. 1, 0: the driver closed our input, negative: the wire broke. */
+static int receive(tenon_analyzer *a, struct mor_slice *ret)
+{
+	bool at_eof = false;
+
+	mor_buf_consume(&a->input, a->taken);
+	a->taken = 0;
+	for (;;) {
+		struct mor_item item;
+		enum mor_item_kind kind = mor_deframe(&a->deframer, a->input.data, a->input.len, at_eof, &item);
+		ssize_t n;
+
+		if (kind == MOR_ITEM_FRAME) {
+			a->taken = item.used;
+			*ret = item.body;
+			return 1;
+		}
+		if (kind != MOR_ITEM_MORE)
+			return -EBADMSG; /* a corrupt frame: we must exit */
+		if (at_eof)
+			return 0;
+		n = tenon_read_some(a->in, &a->input);
+		if (n < 0)
+			return (int)n;
+		at_eof = n == 0;
+	}
+}
+
+/* Waits for the answer to the request that was sent last. 1: *ret is its result (free the document), 0: the driver closed our
+ * input, negative: it refused, or the wire broke; both were said on stderr. */
+static int await(tenon_analyzer *a, const char *method, struct mor_doc **ret)
+{
+	struct mor_slice body;
+	struct mor_message message;
+	mortise_error err = { 0 };
+	int r;
+
+	while ((r = receive(a, &body)) > 0) {
+		if (mor_envelope_scan(body, MOR_ENV_ERROR_NULL_OK, 0, &message, &err) < 0) {
+			complain(a, "%s: %s", method, err.text);
+			return -EBADMSG;
+		}
+		if (message.kind == MOR_MSG_ERROR) {
+			struct mor_rpc_error error;
+
+			mor_envelope_error(message.error, &error);
+			complain(a, "%s: %s (%lld)", method, error.text, (long long)error.code);
+			return -EPROTO;
+		}
+		if (message.kind == MOR_MSG_RESULT && message.id_int == a->id)
+			return mor_doc_parse(message.result, 0, 0, ret, &err) < 0 ? -ENOMEM : 1;
+	}
+	if (r < 0)
+		complain(a, "%s: %s", method, r == -EBADMSG ? "the driver sent a corrupt frame" : strerror(-r));
+	a->gone = true;
+	return r;
+}
+
+static int request(tenon_analyzer *a, const char *method, struct mor_slice params, struct mor_doc **ret)
+{
+	mor_buf_reset(&a->message, KEEP_BYTES);
+	mor_write_request(&a->message, ++a->id, mor_slice_of(method), params);
+	if (a->gone || send_message(a) < 0)
+		return 0;
+	return await(a, method, ret);
+}
+
+static void note(tenon_analyzer *a, const char *method, struct mor_slice params)
+{
+	mor_buf_reset(&a->message, KEEP_BYTES);
+	mor_write_note(&a->message, mor_slice_of(method), params);
+	if (!a->gone)
+		send_message(a);
+}
+
+static int init(tenon_analyzer *a)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = request(a, "init", MOR_SLICE("{\"protocol\":\"kythe1\",\"outputEncoding\":\"protobuf\"}"), &doc);
+
+	if (r == 1 && strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "protocol"), ""), "kythe1") != 0) {
+		complain(a, "init: the driver speaks another protocol");
+		return -EPROTO;
+	}
+	return r;
+}
+
+/* ---- vnames ---- */
+
+static size_t slot_of(const char *key, size_t len)
+{
+	size_t hash = 5381;
+
+	for (size_t i = 0; i < len; i++)
+		hash = hash * 33 ^ (unsigned char)key[i];
+	return hash % NAME_SLOTS;
+}
+
+static void forget_names(tenon_analyzer *a)
+{
+	for (size_t i = 0; i < NAME_SLOTS; i++)
+		while (a->names[i]) {
+			struct name *name = a->names[i];
+
+			a->names[i] = name->next;
+			mor_doc_free(name->doc);
+			mor_free(name);
+		}
+}
+
+/* Both forms are served: {"vname":{...}} and a VName as it is. */
+static tenon_vname read_vname(const struct mor_value *result)
+{
+	const struct mor_value *v = mor_json_get(result, "vname");
+
+	v = v ? v : result;
+	return (tenon_vname){ mor_json_text(mor_json_get(v, "signature"), ""), mor_json_text(mor_json_get(v, "corpus"), ""),
+			      mor_json_text(mor_json_get(v, "root"), ""), mor_json_text(mor_json_get(v, "path"), ""),
+			      mor_json_text(mor_json_get(v, "language"), "") };
+}
+
+static int ask_vname(tenon_analyzer *a, const char *path, const char *signature, struct mor_doc **ret)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &params };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, "path", path);
+	mor_w_pair(&w, "signature", signature);
+	mor_w_end(&w);
+	return request(a, "vname", mor_buf_view(&params), ret);
+}
+
+int tenon_vname_of(tenon_analyzer *a, const char *path, const char *signature, tenon_vname *ret)
+{
+	size_t path_len = strlen(path) + 1, len = path_len + strlen(signature) + 1;
+	struct name *name = mor_zalloc(sizeof(*name) + len);
+	size_t slot;
+
+	*ret = (tenon_vname){ signature, "", "", path, "" };
+	if (!name)
+		return -ENOMEM;
+	memcpy(name->key, path, path_len);
+	memcpy(name->key + path_len, signature, len - path_len);
+	slot = slot_of(name->key, len);
+	for (const struct name *known = a->names[slot]; known; known = known->next)
+		if (strcmp(known->key, path) == 0 && strcmp(known->key + path_len, signature) == 0) {
+			mor_free(name);
+			*ret = known->vname;
+			return 0;
+		}
+	if (ask_vname(a, path, signature, &name->doc) != 1) {
+		mor_free(name);
+		return -EPROTO;
+	}
+	*ret = name->vname = read_vname(mor_doc_root(name->doc));
+	name->next = a->names[slot];
+	a->names[slot] = name;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+static void put_varint(struct mor_buf *out, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		mor_buf_byte(out, (char)(number | 0x80));
+	mor_buf_byte(out, (char)number);
+}
+
+static size_t varint_size(uint64_t number)
+{
+	size_t size = 1;
+
+	while (number >>= 7)
+		size++;
+	return size;
+}
+
+/* Strings that are "" are left out, as proto3 does. */
+static size_t field_size(size_t len)
+{
+	return len ? 1 + varint_size(len) + len : 0;
+}
+
+static void put_field(struct mor_buf *out, unsigned number, const void *bytes, size_t len)
+{
+	if (!len)
+		return;
+	mor_buf_byte(out, (char)(number << 3 | 2));
+	put_varint(out, len);
+	mor_buf_append(out, bytes, len);
+}
+
+#define VNAME_PARTS 5
+static void vname_parts(const tenon_vname *vname, struct mor_slice ret[VNAME_PARTS])
+{
+	const char *parts[VNAME_PARTS] = { vname->signature, vname->corpus, vname->root, vname->path, vname->language };
+
+	for (int i = 0; i < VNAME_PARTS; i++)
+		ret[i] = mor_slice_of(parts[i]);
+}
+
+static size_t vname_size(const struct mor_slice part[VNAME_PARTS])
+{
+	size_t size = 0;
+
+	for (int i = 0; i < VNAME_PARTS; i++)
+		size += field_size(part[i].len);
+	return size;
+}
+
+static void put_vname(struct mor_buf *out, unsigned number, const struct mor_slice part[VNAME_PARTS], size_t size)
+{
+	mor_buf_byte(out, (char)(number << 3 | 2));
+	put_varint(out, size);
+	for (unsigned i = 0; i < VNAME_PARTS; i++)
+		put_field(out, i + 1, part[i].ptr, part[i].len);
+}
+
+static void flush_entries(tenon_analyzer *a)
+{
+	if (!a->output_errno && mor_buf_failed(&a->entries))
+		a->output_errno = ENOMEM;
+	if (!a->output_errno)
+		a->output_errno = -tenon_write_all(a->output, mor_buf_view(&a->entries));
+	mor_buf_reset(&a->entries, 2 * OUTPUT_STEP);
+}
+
+static int put_entry(tenon_analyzer *a, const tenon_vname *source, struct mor_slice kind, const tenon_vname *target,
+		     struct mor_slice name, struct mor_slice value)
+{
+	struct mor_slice from[VNAME_PARTS], to[VNAME_PARTS];
+	size_t from_size, to_size = 0, size;
+
+	vname_parts(source, from);
+	from_size = vname_size(from);
+	size = 1 + varint_size(from_size) + from_size + field_size(kind.len) + field_size(name.len) + field_size(value.len);
+	if (target) {
+		vname_parts(target, to);
+		to_size = vname_size(to);
+		size += 1 + varint_size(to_size) + to_size;
+	}
+	put_varint(&a->entries, size);
+	put_vname(&a->entries, 1, from, from_size);
+	put_field(&a->entries, 2, kind.ptr, kind.len);
+	if (target)
+		put_vname(&a->entries, 3, to, to_size);
+	put_field(&a->entries, 4, name.ptr, name.len);
+	put_field(&a->entries, 5, value.ptr, value.len);
+	a->entry_count++;
+	if (a->entries.len >= OUTPUT_STEP || mor_buf_failed(&a->entries))
+		flush_entries(a);
+	return a->output_errno ? -a->output_errno : 0;
+}
+
+int tenon_fact(tenon_analyzer *a, const tenon_vname *source, const char *name, const void *value, size_t len)
+{
+	return put_entry(a, source, MOR_SLICE(""), NULL, mor_slice_of(name), (struct mor_slice){ value, len });
+}
+
+int tenon_fact_text(tenon_analyzer *a, const tenon_vname *source, const char *name, const char *value)
+{
+	return tenon_fact(a, source, name, value, strlen(value));
+}
+
+int tenon_edge(tenon_analyzer *a, const tenon_vname *source, const char *kind, const tenon_vname *target)
+{
+	return put_entry(a, source, mor_slice_of(kind), target, MOR_SLICE("/"), MOR_SLICE(""));
+}
+
+uint64_t tenon_entries(const tenon_analyzer *a)
+{
+	return a->entry_count;
+}
+
+/* ---- diagnostics ---- */
+
+/* kythe.proto.common.Diagnostic has no place for a file: it goes before the text, as compilers print it. */
+static void put_diagnostic(struct mor_writer *w, const char *path, uint32_t line, uint32_t column, const char *text)
+{
+	char message[1200];
+
+	snprintf(message, sizeof(message), "%s%s%s", path ? path : "", path ? ": " : "", text);
+	mor_w_object(w);
+	mor_w_key(w, "message");
+	mor_w_object(w);
+	mor_w_pair(w, "message", message);
+	if (line) {
+		mor_w_key(w, "span");
+		mor_w_object(w);
+		mor_w_key(w, "start");
+		mor_w_object(w);
+		mor_w_pair_int(w, "lineNumber", line);
+		if (column)
+			mor_w_pair_int(w, "columnOffset", column - 1);
+		mor_w_end(w);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+	mor_w_end(w);
+}
+
+void tenon_diagnose(tenon_analyzer *a, const char *path, uint32_t line, uint32_t column, const char *format, ...)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &params };
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	put_diagnostic(&w, path, line, column, text);
+	if (!mor_buf_failed(&params))
+		note(a, "log", mor_buf_view(&params));
+}
+
+/* ---- an analysis ---- */
+
+/* Texts of an array into a NULL-terminated list; NULL: out of memory. */
+static const char **read_list(const struct mor_value *array, size_t *ret_count)
+{
+	const char **list = mor_zalloc((mor_json_size(array) + 2) * sizeof(char *));
+	struct mor_json_iter it = mor_json_iter(array);
+	size_t count = 0;
+
+	while (list && mor_json_type(array) == MOR_JSON_ARRAY && mor_json_next(&it))
+		if (mor_json_text(it.value, NULL))
+			list[count++] = mor_json_text(it.value, NULL);
+	*ret_count = count;
+	return list;
+}
+
+/* [{"name","value"}] or {"NAME":"value"} -> NAME=VALUE; each text is to be freed. */
+static char **read_environment(const struct mor_value *value)
+{
+	char **list = mor_zalloc((mor_json_size(value) + 1) * sizeof(char *));
+	struct mor_json_iter it = mor_json_iter(value);
+	size_t count = 0;
+
+	while (list && mor_json_size(value) && mor_json_next(&it)) {
+		struct mor_buf pair = MOR_BUF_INIT;
+		bool map = it.name.ptr != NULL;
+
+		mor_buf_slice(&pair, map ? it.name : mor_slice_of(mor_json_text(mor_json_get(it.value, "name"), "")));
+		mor_buf_byte(&pair, '=');
+		mor_buf_text(&pair, mor_json_text(map ? it.value : mor_json_get(it.value, "value"), ""));
+		list[count] = mor_buf_detach(&pair);
+		count += list[count] != NULL;
+	}
+	return list;
+}
+
+static int begin_analysis(tenon_analyzer *a, const tenon_unit *unit)
+{
+	a->entry_count = 0;
+	a->output_errno = 0;
+	mor_buf_reset(&a->entries, 2 * OUTPUT_STEP);
+	a->output = open(unit->output, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (a->output < 0)
+		return complain(a, "%s: %s", unit->output, strerror(errno)), -errno;
+	if (*unit->working_dir && chdir(unit->working_dir) < 0) {
+		complain(a, "%s: %s", unit->working_dir, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static int end_analysis(tenon_analyzer *a, const tenon_unit *unit)
+{
+	flush_entries(a);
+	if (close(a->output) < 0 && !a->output_errno)
+		a->output_errno = errno;
+	a->output = -1;
+	forget_names(a);
+	if (a->output_errno)
+		complain(a, "%s: %s", unit->output, strerror(a->output_errno));
+	return -a->output_errno;
+}
+
+static int analyze_unit(tenon_analyzer *a, const tenon_unit *unit)
+{
+	int r = begin_analysis(a, unit);
+
+	if (r == 0)
+		r = a->opt->analyze(a, unit, a->opt->arg);
+	if (a->output >= 0) {
+		int end = end_analysis(a, unit);
+
+		r = r ? r : end;
+	}
+	/* Nothing of the unit's view may keep it busy once it is taken away. */
+	if (chdir("/") < 0)
+		complain(a, "/: %s", strerror(errno));
+	return r;
+}
+
+static int analyze_reply(tenon_analyzer *a, const struct mor_value *reply)
+{
+	const struct mor_value *inputs = mor_json_get(reply, "inputs");
+	MOR_CLEAN(mor_buf) struct mor_buf details = MOR_BUF_INIT;
+	tenon_unit unit = { 0 };
+	const char **input_list = read_list(inputs, &unit.input_count);
+	const char **argument_list = read_list(mor_json_get(reply, "arguments"), &unit.argument_count);
+	char **environment = read_environment(mor_json_get(reply, "environment"));
+	int r = -ENOMEM;
+
+	if (mor_json_get(reply, "details"))
+		mor_json_write(mor_json_get(reply, "details"), false, &details);
+	else
+		mor_buf_text(&details, "[]");
+	mor_buf_byte(&details, '\0');
+	if (input_list && argument_list && environment && !mor_buf_failed(&details)) {
+		if (!inputs && mor_json_text(mor_json_get(reply, "input"), NULL))
+			input_list[unit.input_count++] = mor_json_text(mor_json_get(reply, "input"), NULL);
+		unit.inputs = input_list;
+		unit.arguments = argument_list;
+		unit.environment = (const char *const *)environment;
+		unit.working_dir = mor_json_text(mor_json_get(reply, "workingDir"), "");
+		unit.output = mor_json_text(mor_json_get(reply, "output"), "");
+		unit.entry_context = mor_json_text(mor_json_get(reply, "entryContext"), "");
+		unit.output_key = mor_json_text(mor_json_get(reply, "outputKey"), "");
+		unit.details = details.data;
+		r = analyze_unit(a, &unit);
+	}
+	for (char **item = environment; item && *item; item++)
+		mor_free(*item);
+	mor_free(environment);
+	mor_free(argument_list);
+	mor_free(input_list);
+	return r;
+}
+
+static void put_types(const tenon_analyzer *a, struct mor_buf *params)
+{
+	struct mor_writer w = { .out = params };
+
+	mor_w_object(&w);
+	mor_w_key(&w, "types");
+	mor_w_array(&w);
+	for (const char *const *type = a->opt->types; type && *type; type++)
+		mor_w_string(&w, *type);
+	mor_w_end(&w);
+	mor_w_end(&w);
+}
+
+/* 1: one more was done; 0: there is no more work; negative: it failed. */
+static int next_analysis(tenon_analyzer *a)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r;
+
+	put_types(a, &params);
+	r = request(a, "analyze", mor_buf_view(&params), &doc);
+	if (r != 1)
+		return r;
+	r = analyze_reply(a, mor_doc_root(doc));
+	if (r != 0)
+		return r < 0 ? r : -EIO;
+	note(a, "done", (struct mor_slice){ 0 });
+	return 1;
+}
+
+static int run(tenon_analyzer *a)
+{
+	int r = init(a);
+
+	for (uint32_t count = 0; r == 1 && (!a->opt->max_analyses || count < a->opt->max_analyses); count++)
+		r = next_analysis(a);
+	return r < 0;
+}
+
+int tenon_analyze(const tenon_analyzer_options *options)
+{
+	tenon_analyzer a = { .opt = options, .in = -1, .out = -1, .output = -1 };
+	int r = 1, moved = tenon_private_wire(&a.in, &a.out);
+
+	mor_deframer_init(&a.deframer, MOR_FRAMING_DECIMAL, MESSAGE_LIMIT, MOR_DEFRAME_STRICT);
+	if (moved < 0)
+		complain(&a, "stdin and stdout: %s", strerror(-moved));
+	else
+		r = run(&a);
+	forget_names(&a);
+	mor_buf_fini(&a.input);
+	mor_buf_fini(&a.frame);
+	mor_buf_fini(&a.message);
+	mor_buf_fini(&a.entries);
+	mor_fd_close(&a.in);
+	mor_fd_close(&a.out);
+	return r;
+}

@@ -1,0 +1,1 @@
+"""Tenon: the plugin author's side of Mortise, in Python. Standard library only, Python 3.8 and later."""

@@ -1,0 +1,127 @@
+/* What a plugin's answer amounts to. Plugins are taken as they are: what cannot be done is told and left out. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "cli/bot.h"
+#include "cli/output.h"
+
+/* One answer under way. */
+struct answer {
+	struct mor_seat *seat;
+	const struct mor_bot_walk *walk;
+	char echo[160];
+};
+
+bool mor_bot_matches(mortise_json result)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+
+	if (mor_doc_parse((struct mor_slice){ result.text, result.len }, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return false;
+	return mor_json_bool(mor_json_get(mor_doc_root(doc), "matches"), false);
+}
+
+static void put(struct answer *answer, struct mor_buf *line)
+{
+	mor_buf_byte(line, '\n');
+	if (mor_buf_failed(line))
+		mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
+	else
+		mor_out(answer->seat->run->cli, mor_buf_view(line));
+}
+
+/* An empty message is refused by every network; as an answer it means that there is none. */
+static void send_text(struct answer *answer, struct mor_onebot_target target, struct mor_slice text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	if (!text.len)
+		return;
+	mor_onebot_send_text(target, text, answer->echo, &line);
+	put(answer, &line);
+}
+
+static void send_image(struct answer *answer, struct mor_slice url)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	mor_onebot_send_image(mor_onebot_origin(&answer->walk->event), url, answer->echo, &line);
+	put(answer, &line);
+}
+
+/* ---- actions ---- */
+
+/* "send": text to whomever the plugin names. NULL: done; else what is wrong. */
+static const char *act_send(struct answer *answer, const struct mor_value *action)
+{
+	struct mor_slice type = mor_json_string(mor_json_get(action, "target_type"));
+	struct mor_slice id = mor_onebot_id(mor_json_get(action, "target_id"));
+	struct mor_slice message = mor_json_string(mor_json_get(action, "message"));
+	char digits[24];
+
+	if (!mor_text_in(type, "private|group"))
+		return "target_type must be private or group";
+	if (!id.ptr)
+		return "target_id must be a whole number of 64 bits";
+	if (!message.ptr)
+		return "message must be a string";
+	snprintf(digits, sizeof(digits), "%.*s", (int)id.len, id.ptr);
+	send_text(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, message);
+	return NULL;
+}
+
+static const char *act(struct answer *answer, const struct mor_value *action)
+{
+	struct mor_slice type = mor_json_string(mor_json_get(action, "type"));
+	struct mor_slice text = mor_json_string(mor_json_get(action, "text"));
+	struct mor_slice url = mor_json_string(mor_json_get(action, "url"));
+
+	if (mor_slice_is(type, "send"))
+		return act_send(answer, action);
+	if (mor_slice_is(type, "reply")) {
+		send_text(answer, mor_onebot_origin(&answer->walk->event), text);
+		return text.ptr ? NULL : "text must be a string";
+	}
+	if (!mor_slice_is(type, "image"))
+		return "its type is none of reply, image, send";
+	if (!url.len)
+		return "url must be a string";
+	send_image(answer, url);
+	return NULL;
+}
+
+static void act_all(struct answer *answer, const struct mor_value *actions)
+{
+	struct mor_json_iter it = mor_json_iter(actions);
+	char text[200], shown[60];
+
+	for (unsigned i = 0; mor_json_type(actions) == MOR_JSON_ARRAY && mor_json_next(&it); i++) {
+		const char *wrong = act(answer, it.value);
+
+		if (!wrong)
+			continue;
+		mor_excerpt(mor_json_string(mor_json_get(it.value, "type")), shown, sizeof(shown));
+		snprintf(text, sizeof(text), "action %u (\"%s\") is skipped: %s", i, shown, wrong);
+		mor_bot_warn(answer->seat, text);
+	}
+}
+
+bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise_json result)
+{
+	struct answer answer = { .seat = seat, .walk = walk };
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *root;
+
+	if (mor_doc_parse((struct mor_slice){ result.text, result.len }, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+		return false;
+	root = mor_doc_root(doc);
+	if (mor_json_type(root) != MOR_JSON_OBJECT) {
+		mor_bot_warn(seat, "its answer to \"handle\" is no object: it does nothing");
+		return false;
+	}
+	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->config->name, (unsigned long long)walk->number);
+	send_text(&answer, mor_onebot_origin(&walk->event), mor_json_string(mor_json_get(root, "reply")));
+	act_all(&answer, mor_json_get(root, "actions"));
+	return mor_json_bool(mor_json_get(root, "block"), false);
+}

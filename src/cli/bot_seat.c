@@ -1,0 +1,334 @@
+/* One plugin of a bot: what waits for it, what it gets, and whether it is still there. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/bot.h"
+
+#define MATCHES_MS 2000 /* where describe does not say */
+
+/* ---- life ---- */
+
+/* Settings of the file first, so that --set of the command line wins. */
+static int settings_of(const struct mor_seat *seat, struct mor_opt_list *list, mortise_error *err)
+{
+	const struct mor_opt_list *more = &seat->run->session.set;
+	int r = 0;
+
+	for (char **set = seat->config->set; r == 0 && *set; set++)
+		r = mor_opt_list_add(list, *set);
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		r = mor_opt_list_add(list, more->item[i]);
+	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+/* The same for the environment. */
+static int env_of(const struct mor_seat *seat, struct mor_opt_list *list, mortise_error *err)
+{
+	const struct mor_opt_list *more = &seat->run->session.args->env;
+	int r = 0;
+
+	for (char **env = seat->config->env; r == 0 && env && *env; env++)
+		r = mor_opt_list_add(list, *env);
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		r = mor_opt_list_add(list, more->item[i]);
+	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+int mor_seat_open(struct mor_seat *seat, mortise_error *err)
+{
+	struct mor_opt_list set = { 0 }, env = { 0 };
+	mortise_plugin_options opt;
+	int r;
+
+	mor_list_init(&seat->queue);
+	mor_list_init(&seat->matched);
+	mor_list_init(&seat->connect.node);
+	seat->connect.seat = seat;
+	seat->connect.kind = MOR_JOB_CONNECT;
+	seat->label = mor_strdup(seat->config->name);
+	r = seat->label ? settings_of(seat, &set, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (r == 0)
+		r = env_of(seat, &env, err);
+	if (r == 0) {
+		mor_session_plugin_options(&seat->run->session, NULL, (const char *const *)seat->config->argv, &opt);
+		opt.name = seat->config->name;
+		opt.dialect = "ayiou";
+		opt.set = set.item;
+		opt.env = env.item;
+		opt.on_event = mor_bot_event;
+		opt.arg = seat;
+		r = mortise_plugin_new(seat->run->session.host, &opt, &seat->plugin, err);
+	}
+	mor_free(set.item);
+	mor_free(env.item);
+	return r;
+}
+
+void mor_seat_close(struct mor_seat *seat)
+{
+	seat->plugin = mortise_plugin_unref(seat->plugin);
+}
+
+static void free_commands(struct mor_seat *seat)
+{
+	for (char **command = seat->commands; command && *command; command++)
+		mor_free(*command);
+	mor_free(seat->commands);
+	seat->commands = NULL;
+}
+
+void mor_seat_free(struct mor_seat *seat)
+{
+	free_commands(seat);
+	mor_free(seat->label);
+	seat->label = NULL;
+}
+
+/* ---- what it says of itself ---- */
+
+/* A command is written "weather" or "/weather", and so is what a person types. */
+static struct mor_slice without_sign(struct mor_slice text)
+{
+	if (text.len && *text.ptr == '/')
+		return (struct mor_slice){ text.ptr + 1, text.len - 1 };
+	return text;
+}
+
+bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text)
+{
+	text = without_sign(text);
+	if (!seat->config->prefilter || !seat->commands)
+		return false;
+	for (char **command = seat->commands; *command; command++) {
+		struct mor_slice name = without_sign(mor_slice_of(*command));
+
+		if (text.len >= name.len && memcmp(text.ptr, name.ptr, name.len) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void add_command(struct mor_seat *seat, size_t *count, struct mor_slice name)
+{
+	char **grown = name.len ? mor_realloc(seat->commands, (*count + 2) * sizeof(*grown)) : NULL;
+
+	if (!grown)
+		return;
+	seat->commands = grown;
+	grown[*count] = mor_strndup(name.ptr, name.len);
+	grown[*count + 1] = NULL;
+	*count += grown[*count] != NULL;
+}
+
+static void learn_commands(struct mor_seat *seat, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+	size_t count = 0;
+
+	free_commands(seat);
+	while (mor_json_next(&it)) {
+		struct mor_json_iter alias = mor_json_iter(mor_json_get(it.value, "aliases"));
+
+		add_command(seat, &count, mor_json_string(mor_json_get(it.value, "name")));
+		while (mor_json_next(&alias))
+			add_command(seat, &count, mor_json_string(alias.value));
+	}
+}
+
+/* Shown is metadata.name; the key stays beside it where it is another, because texts of the host and files name it so. */
+static void learn_name(struct mor_seat *seat, const char *name)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf label = MOR_BUF_INIT;
+	char *text;
+
+	if (!name || !*name || strcmp(name, seat->config->name) == 0)
+		return;
+	mor_buf_printf(&label, "%s (%s)", name, seat->config->name);
+	text = mor_buf_detach(&label);
+	if (!text)
+		return;
+	mor_free(seat->label);
+	seat->label = text;
+}
+
+/* Has just become ready: what it is, and what it may have at once. */
+static void learn(struct mor_seat *seat)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *root;
+	char *json = NULL;
+	int64_t most;
+
+	seat->fresh = false;
+	seat->late = false;
+	seat->matches_ms = MATCHES_MS;
+	seat->most = 1;
+	if (mortise_plugin_describe(seat->plugin, &json) < 0)
+		return;
+	if (mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, NULL) == 0) {
+		root = mor_doc_root(doc);
+		learn_name(seat, mor_json_text(mor_json_at(root, "/identity/name"), NULL));
+		learn_commands(seat, mor_json_at(root, "/identity/commands"));
+		most = mor_json_int(mor_json_get(root, "max_in_flight"), 1);
+		seat->most = most > 0 && most < MOR_BOT_QUEUE ? (unsigned)most : MOR_BOT_QUEUE;
+		seat->matches_ms = (uint32_t)mor_json_int(mor_json_at(root, "/timeouts/matches"), MATCHES_MS);
+	}
+	mortise_free(json);
+	if (seat->run->self_id)
+		mor_seat_connect(seat, true);
+}
+
+/* ---- its queue ---- */
+
+void mor_seat_queue(struct mor_seat *seat, struct mor_job *job, bool front)
+{
+	job->since_ms = mor_clock_ms();
+	seat->waiting++;
+	if (front)
+		mor_list_prepend(&seat->queue, &job->node);
+	else
+		mor_list_append(&seat->queue, &job->node);
+}
+
+static struct mor_job *take(struct mor_seat *seat)
+{
+	struct mor_list *node = mor_list_pop(&seat->queue);
+
+	if (!node)
+		return NULL;
+	seat->waiting--;
+	return mor_container_of(node, struct mor_job, node);
+}
+
+/* Once in the queue is enough: whose id it tells is decided when it goes out. */
+void mor_seat_connect(struct mor_seat *seat, bool front)
+{
+	if (seat->dead || seat->connect_queued)
+		return;
+	seat->connect_queued = true;
+	mor_seat_queue(seat, &seat->connect, front);
+}
+
+bool mor_seat_is_behind(const struct mor_seat *seat, int64_t now_ms)
+{
+	const struct mor_job *oldest;
+
+	if (seat->waiting < MOR_BOT_QUEUE / 2)
+		return false;
+	oldest = mor_container_of(seat->queue.next, struct mor_job, node);
+	return now_ms - oldest->since_ms < (int64_t)seat->matches_ms;
+}
+
+/* ---- giving ---- */
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	struct mor_job *job = arg;
+	struct mor_seat *seat = job->seat;
+
+	seat->given--;
+	/* While its answer is still to come the host keeps the slot, and whoever is next waits with a limit. */
+	seat->late = reply->status == MORTISE_ETIMEOUT;
+	mor_walk_job_done(job, reply);
+}
+
+static int write_params(const struct mor_job *job, struct mor_buf *out)
+{
+	if (job->kind == MOR_JOB_CONNECT)
+		return mor_buf_printf(out, "{\"self_id\":%s}", job->seat->run->self_id);
+	return job->kind == MOR_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
+}
+
+/* For a plugin that owes an answer, an event waits as long as matches may take, no longer. */
+static uint32_t patience_ms(const struct mor_job *job)
+{
+	int64_t rest = job->since_ms + job->seat->matches_ms - mor_clock_ms();
+
+	if (!job->seat->late)
+		return 0;
+	return rest > 1 ? (uint32_t)rest : 1;
+}
+
+static void give(struct mor_job *job)
+{
+	static const char *const actions[] = {
+		[MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect",
+	};
+	struct mor_seat *seat = job->seat;
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	mortise_call_options opt = { .size = sizeof(opt), .queue_ms = patience_ms(job), .on_reply = on_reply, .arg = job };
+	mortise_error err = { 0 };
+	int r = write_params(job, &params);
+
+	if (job->kind == MOR_JOB_CONNECT)
+		seat->connect_queued = false;
+	if (job->kind == MOR_JOB_HANDLE)
+		opt.timeout_ms = seat->run->session.timeout_ms; /* --timeout without a method; 0: the plugin's own */
+	if (r < 0)
+		mor_fail(&err, r, "out of memory");
+	else
+		r = mortise_call_start(seat->plugin, actions[job->kind], (mortise_json){ params.data, params.len }, &opt, NULL, &err);
+	if (r == 0)
+		seat->given++;
+	else
+		mor_walk_job_done(job, &(mortise_reply){ .status = r, .error = &err });
+}
+
+/* ---- looking after it ---- */
+
+/* All that waits passes it by; a dead plugin is told of once. */
+static void bury(struct mor_seat *seat)
+{
+	struct mor_job *job;
+
+	if (!seat->dead && !seat->run->stopping)
+		mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->why,
+			     seat->config->auto_restart ? "" : " (auto_restart = true in the bot's file would start it again)");
+	seat->dead = true;
+	seat->run->exit_code = 1;
+	while ((job = take(seat))) {
+		if (job->kind == MOR_JOB_CONNECT)
+			seat->connect_queued = false;
+		mor_walk_job_done(job, NULL);
+	}
+	mor_walk_seat_died(seat);
+}
+
+bool mor_seat_is_settled(const struct mor_seat *seat)
+{
+	return seat->dead || mortise_plugin_state(seat->plugin) == MORTISE_READY;
+}
+
+/* Started, and yet stopped without our doing: it died while nothing was asked of it, or is not to be restarted. */
+static void restart(struct mor_seat *seat)
+{
+	mortise_error err = { 0 };
+
+	if (!seat->config->auto_restart)
+		bury(seat);
+	else if (mortise_plugin_start(seat->plugin, &err) < 0) {
+		snprintf(seat->why, sizeof(seat->why), "%.*s", (int)sizeof(seat->why) - 1, err.text);
+		bury(seat);
+	}
+}
+
+void mor_seat_tend(struct mor_seat *seat)
+{
+	int state = mortise_plugin_state(seat->plugin);
+
+	if (seat->dead || !seat->started || seat->run->stopping)
+		return;
+	if (state == MORTISE_FAILED)
+		bury(seat);
+	else if (state == MORTISE_STOPPED)
+		restart(seat);
+	if (state != MORTISE_READY)
+		return;
+	if (seat->fresh)
+		learn(seat);
+	while (seat->waiting && seat->given < seat->most && mortise_plugin_state(seat->plugin) == MORTISE_READY)
+		give(take(seat));
+}

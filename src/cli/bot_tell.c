@@ -1,0 +1,113 @@
+/* What happens in a bot, for people and for machines; stdout belongs to the calls. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "cli/bot.h"
+#include "cli/output.h"
+
+static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, "event", what);
+	if (seat) {
+		mor_w_pair(&w, "plugin", seat->config->name);
+		mor_w_pair(&w, "name", seat->label);
+	}
+	if (event)
+		mor_w_pair_int(&w, "line", (int64_t)event);
+	mor_w_pair(&w, "text", text);
+	mor_w_end(&w);
+	if (!mor_buf_failed(&json))
+		mor_note_slice(run->cli, mor_buf_view(&json));
+}
+
+void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
+		  const char *format, ...)
+{
+	char text[1200], shown[1400], line[40] = "";
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (run->cli->json) {
+		tell_json(run, seat, what, event, text);
+		return;
+	}
+	if (event)
+		snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)event);
+	mor_note(run->cli, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
+		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+}
+
+void mor_bot_warn_end(struct mor_seat *seat)
+{
+	if (seat->repeats)
+		mor_bot_tell(seat->run, seat, "warning", 0, "the same %u times more: %s", seat->repeats, seat->told);
+	seat->repeats = 0;
+}
+
+void mor_bot_warn(struct mor_seat *seat, const char *text)
+{
+	char begin[sizeof(seat->told)];
+
+	snprintf(begin, sizeof(begin), "%.*s", (int)sizeof(begin) - 1, text);
+	if (strcmp(begin, seat->told) == 0) {
+		seat->repeats++;
+		return;
+	}
+	mor_bot_warn_end(seat);
+	memcpy(seat->told, begin, sizeof(begin));
+	mor_bot_tell(seat->run, seat, "warning", 0, "%s", text);
+}
+
+static void tell_state(struct mor_seat *seat, const mortise_event *event)
+{
+	snprintf(seat->why, sizeof(seat->why), "%.*s", (int)sizeof(seat->why) - 1, event->text ? event->text : "");
+	if (event->state == MORTISE_READY)
+		seat->fresh = true;
+	if (seat->run->cli->verbose)
+		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)", mortise_state_name(event->previous),
+			     mortise_state_name(event->state), seat->why);
+}
+
+/* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
+static void tell_stderr(struct mor_seat *seat, const char *text)
+{
+	char shown[2000];
+
+	if (seat->run->cli->json)
+		tell_json(seat->run, seat, "stderr", 0, text);
+	else
+		mor_note(seat->run->cli, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+}
+
+void mor_bot_event(const mortise_event *event, void *arg)
+{
+	struct mor_seat *seat = arg;
+
+	switch (event->type) {
+	case MORTISE_EVENT_STATE:
+		tell_state(seat, event);
+		break;
+	case MORTISE_EVENT_STDERR:
+		tell_stderr(seat, event->text);
+		break;
+	case MORTISE_EVENT_WARNING:
+		mor_bot_warn(seat, event->text);
+		break;
+	case MORTISE_EVENT_NOISE:
+		mor_bot_tell(seat->run, seat, "noise", 0, "no message on its stdout: %s", event->text);
+		break;
+	default:
+		if (seat->run->cli->verbose && event->type != MORTISE_EVENT_HEALTH)
+			mor_bot_tell(seat->run, seat, mortise_event_name(event->type), 0, "%s",
+				     event->text ? event->text : event->method ? event->method : "");
+	}
+}

@@ -1,0 +1,185 @@
+/* An event's way through the plugins. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/bot.h"
+
+static void walk_free(struct mor_bot_walk *walk)
+{
+	mor_list_remove(&walk->node);
+	for (size_t i = 0; i < walk->run->count; i++)
+		mor_list_remove(&walk->visits[i].job.node);
+	mor_onebot_event_fini(&walk->event);
+	mor_free(walk);
+}
+
+void mor_walk_free_all(struct mor_bot_run *run)
+{
+	MOR_LIST_EACH(node, after, &run->walks)
+		walk_free(mor_container_of(node, struct mor_bot_walk, node));
+}
+
+static struct mor_visit *visit_of(const struct mor_job *job)
+{
+	return mor_container_of(job, struct mor_visit, job);
+}
+
+static void ask(struct mor_bot_walk *walk, struct mor_seat *seat, enum mor_job_kind kind)
+{
+	struct mor_job *job = &walk->visits[seat->index].job;
+
+	job->kind = kind;
+	walk->open++;
+	mor_seat_queue(seat, job, false);
+}
+
+/* ---- turns ---- */
+
+/* Matched visits wait at the plugin in the order of their events, in the job's node: it is in no queue meanwhile. */
+static void match(struct mor_visit *visit)
+{
+	struct mor_list *all = &visit->job.seat->matched, *before = all->prev;
+
+	while (before != all && mor_container_of(before, struct mor_job, node)->walk->number > visit->job.walk->number)
+		before = before->prev;
+	mor_list_prepend(before, &visit->job.node);
+	visit->state = MOR_VISIT_MATCHED;
+}
+
+static void unmatch(struct mor_visit *visit, enum mor_visit_state state)
+{
+	mor_list_remove(&visit->job.node);
+	visit->state = state;
+}
+
+/* Hands over those whose turn it is; one that an earlier event may still precede waits for that one. */
+static void serve(struct mor_seat *seat)
+{
+	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
+		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+
+		if (job->walk->turn != seat->index)
+			return;
+		unmatch(visit_of(job), MOR_VISIT_HANDLING);
+		ask(job->walk, seat, MOR_JOB_HANDLE);
+	}
+}
+
+/* Goes on as far as it can without an answer. A walk that nothing is under way for any more is over. */
+static void step(struct mor_bot_walk *walk)
+{
+	struct mor_bot_run *run = walk->run;
+
+	for (; walk->turn < run->count; walk->turn++) {
+		struct mor_visit *visit = &walk->visits[walk->turn];
+
+		if (visit->state == MOR_VISIT_MATCHED)
+			serve(&run->seats[walk->turn]);
+		if (visit->state != MOR_VISIT_OVER)
+			return;
+	}
+	if (walk->open == 0)
+		walk_free(walk);
+}
+
+/* The plugins behind were asked, and that is all. */
+static void block(struct mor_bot_walk *walk)
+{
+	size_t next = walk->turn + 1;
+
+	walk->turn = walk->run->count;
+	for (; next < walk->run->count; next++) {
+		if (walk->visits[next].state != MOR_VISIT_MATCHED)
+			continue;
+		unmatch(&walk->visits[next], MOR_VISIT_OVER);
+		serve(&walk->run->seats[next]);
+	}
+}
+
+void mor_walk_seat_died(struct mor_seat *seat)
+{
+	while (!mor_list_empty(&seat->matched)) {
+		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+
+		unmatch(visit_of(job), MOR_VISIT_OVER);
+		step(job->walk);
+	}
+}
+
+/* ---- beginning ---- */
+
+/* May this plugin be asked at all? */
+static bool is_asked(struct mor_seat *seat, const struct mor_bot_walk *walk)
+{
+	if (seat->dead || mor_seat_hides(seat, mor_buf_view(&walk->event.text)))
+		return false;
+	if (seat->waiting < MOR_BOT_QUEUE)
+		return true;
+	mor_bot_tell(seat->run, seat, "overloaded", walk->number, "%u events wait for it already: this one passes it by",
+		     seat->waiting);
+	return false;
+}
+
+int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
+{
+	struct mor_bot_walk *walk = mor_zalloc(sizeof(*walk) + run->count * sizeof(walk->visits[0]));
+
+	if (!walk)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	walk->run = run;
+	walk->number = run->line;
+	walk->event = *event;
+	*event = (struct mor_onebot_event){ 0 };
+	mor_list_append(&run->walks, &walk->node);
+	for (size_t i = 0; i < run->count; i++) {
+		struct mor_job *job = &walk->visits[i].job;
+
+		mor_list_init(&job->node);
+		job->seat = &run->seats[i];
+		job->walk = walk;
+	}
+	for (size_t i = 0; i < run->count; i++) {
+		if (is_asked(&run->seats[i], walk))
+			ask(walk, &run->seats[i], MOR_JOB_MATCHES);
+		else
+			walk->visits[i].state = MOR_VISIT_OVER;
+	}
+	step(walk);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+/* One line says which plugin failed on which event, whatever the reason. */
+static void tell_failure(const struct mor_job *job, const mortise_reply *reply)
+{
+	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect" };
+	struct mor_seat *seat = job->seat;
+
+	if (seat->run->stopping)
+		return;
+	mor_bot_tell(seat->run, seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0, "%s: %s",
+		     what[job->kind], reply->error->text);
+}
+
+void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
+{
+	struct mor_bot_walk *walk = job->walk;
+	struct mor_visit *visit;
+
+	if (reply && reply->status < 0)
+		tell_failure(job, reply);
+	if (!walk)
+		return;
+	visit = visit_of(job);
+	visit->state = MOR_VISIT_OVER;
+	walk->open--;
+	if (reply && reply->status == 0 && job->kind == MOR_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
+		block(walk);
+	/* Blocked meanwhile, or the plugin is gone: then nobody waits for the answer. */
+	if (reply && reply->status == 0 && job->kind == MOR_JOB_MATCHES && mor_bot_matches(reply->result) &&
+	    walk->turn <= job->seat->index && !job->seat->dead)
+		match(visit);
+	step(walk);
+}

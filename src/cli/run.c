@@ -1,0 +1,144 @@
+/* mortise run: what a plugin is for, by the words of its own world. Finds the dialect, hands over. */
+#include "cli/run.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+
+#define FIELD(name) offsetof(struct mor_run_args, name)
+static const struct mor_option run_options[] = {
+	{ "context", 0, "JSON",
+	  "JSON or @FILE: more members of a hook's context; G-Assist: what was said before",
+	  MOR_OPT_TEXT, FIELD(context), NULL },
+	{ 0 },
+};
+static const struct mor_option sunscreen_options[] = {
+	{ "workspace", 'w', "DIR",
+	  "the workspace; default: the nearest directory upwards with a sunscreen.yml",
+	  MOR_OPT_TEXT, FIELD(workspace), NULL },
+	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order", MOR_OPT_TEXT, FIELD(hook), NULL },
+	{ "idl", 0, "FILE",
+	  "the hook's IDL; default: the one file in target/idl",
+	  MOR_OPT_TEXT, FIELD(idl), NULL },
+	{ "keep-going", 0, NULL, "a hook that fails does not keep the others from running", MOR_OPT_FLAG, FIELD(keep_going), NULL },
+	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(yes), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", run_options, 0 },
+	{ "Options for Sunscreen plugins:", sunscreen_options, 0 },
+	{ "Options for G-Assist plugins:", mor_gassist_options, FIELD(gassist) },
+	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* One row per dialect. own_options: unknown long options are the plugin's. */
+static const struct {
+	const char *dialect;
+	bool own_options;
+	mor_run_fn *run;
+} rows[] = {
+	{ "gassist", false, mor_run_gassist },
+	{ "sunscreen", true, mor_run_sunscreen },
+	{ "sunscreen-json", true, mor_run_sunscreen },
+	{ NULL, false, NULL },
+};
+
+/* A look at the manifest, with nothing of what the run itself will need: nothing is started. */
+static int find_dialect(struct mor_run *run, mortise_error *err)
+{
+	const struct mor_plugin_args *args = &run->args->plugin;
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .path = run->typed, .dialect = args->dialect, .set = args->set.item,
+	};
+	mortise_plugin *plugin = NULL;
+	mortise_host *host = NULL;
+	int r = mortise_host_new(NULL, &host, err);
+
+	if (r == 0)
+		r = mortise_plugin_new(host, &opt, &plugin, err);
+	if (r == 0)
+		run->dialect = mortise_plugin_dialect(plugin); /* the table's own text: it outlives the plugin */
+	mortise_plugin_unref(plugin);
+	mortise_host_free(host);
+	return r;
+}
+
+static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+
+	for (size_t i = 0; rows[i].dialect; i++) {
+		if (strcmp(rows[i].dialect, run->dialect) != 0)
+			continue;
+		if (words->unknown && !rows[i].own_options)
+			return mor_options_refuse(groups, words->unknown, err);
+		return rows[i].run(run, exit_code, err);
+	}
+	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has methods, not commands: use 'mortise call'", run->typed,
+			run->dialect);
+}
+
+static int prepare(struct mor_run *run, mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+
+	if (words->count == 0)
+		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
+	run->typed = words->item[0];
+	if (run->typed == words->unknown)
+		return mor_options_refuse(groups, words->unknown, err);
+	return find_dialect(run, err);
+}
+
+static int run_run(struct mor_cli *cli)
+{
+	struct mor_run run = { .cli = cli, .args = cli->args };
+	mortise_error err = { 0 };
+	int exit_code = 0, r = prepare(&run, &err);
+
+	if (r == 0)
+		r = dispatch(&run, &exit_code, &err);
+	if (mor_signals_count())
+		return mor_fail_interrupted(cli, mor_signals_exit_code());
+	if (r == MORTISE_EINVAL)
+		return mor_fail_usage(cli, &err);
+	if (r < 0)
+		return mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+	return exit_code;
+}
+
+const struct mor_command mor_command_run = {
+	.name = "run",
+	.group = "Use a plugin:",
+	.summary = "run a plugin's command, hook or function",
+	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
+		 "run PLUGIN FUNCTION [KEY=VALUE… | JSON] [OPTION…]\n"
+		 "run --hook NAME PLUGIN… [OPTION…] [-- ARG…]",
+	.words = "plugin",
+	.description =
+		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as scaffold:indexer; the bare\n"
+		"name will do where only one kind has it. Long options that are not listed here belong to the plugin, and so\n"
+		"does all that follows \"--\":\n"
+		"  --FLAG=VALUE      a text; repeated: an array of texts\n"
+		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
+		"  --FLAG            true, at the end or before another option\n"
+		"  -- … --           a second \"--\" ends the flags too: what follows are arguments\n"
+		"Prints the summary and the files that were written. The plugin is confined to its permissions.\n"
+		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
+		"'mortise call'; the text alone will do for a function with one parameter.",
+	.examples = "mortise run plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
+		    "mortise run plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
+		    "mortise run --hook after_build plugins/yellowstone-indexer -w ~/my-app\n"
+		    "mortise run build/plugins/lookout disk path=/var",
+	.options = groups,
+	.loose = true,
+	.args_size = sizeof(struct mor_run_args),
+	.common = FIELD(common),
+	.run = run_run,
+};

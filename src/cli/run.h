@@ -1,0 +1,38 @@
+/*
+ * mortise run: a plugin's command, hook or function, by the words its users know. run.c finds the dialect; each
+ * dialect that has such words has one function here.
+ */
+#ifndef MOR_CLI_RUN_H
+#define MOR_CLI_RUN_H
+
+#include <stdbool.h>
+
+#include "cli/cli.h"
+#include "cli/run_gassist.h"
+#include "cli/session.h"
+
+struct mor_run_args {
+	const char *context; /* JSON or @FILE */
+	/* Sunscreen */
+	const char *hook, *workspace, *idl;
+	bool yes, keep_going;
+	struct mor_gassist_args gassist; /* but for its context */
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
+/* One run of the command. */
+struct mor_run {
+	struct mor_cli *cli;
+	const struct mor_run_args *args;
+	const char *typed;   /* the first PLUGIN as the user typed it; it is words.item[0], too */
+	const char *dialect; /* its dialect */
+};
+
+/* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for
+ * what it has reported by itself. */
+typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
+mor_run_fn mor_run_gassist;
+mor_run_fn mor_run_sunscreen;
+
+#endif

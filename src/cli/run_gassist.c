@@ -1,0 +1,156 @@
+#include "cli/run_gassist.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/chat_words.h"
+#include "cli/functions.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/turn.h"
+
+#define FIELD(name) offsetof(struct mor_gassist_args, name)
+const struct mor_option mor_gassist_options[] = {
+	{ "system-info", 0, "TEXT",
+	  "what the plugin may know of this machine; @FILE is read",
+	  MOR_OPT_TEXT, FIELD(system_info), NULL },
+	{ "session-limit", 0, "DURATION",
+	  "how long a conversation may last in all; default 5m, 0: no limit",
+	  MOR_OPT_TEXT, FIELD(session_limit), NULL },
+	{ 0 },
+};
+
+static int add_context(const char *word, struct mor_writer *w, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = mor_args_json("--context", word, &json, &doc, err);
+
+	if (r < 0)
+		return r;
+	if (mor_json_type(mor_doc_root(doc)) != MOR_JSON_ARRAY)
+		return mor_fail(err, MORTISE_EINPUT, "--context must be a JSON array, such as [{\"role\":\"user\",\"content\":\"…\"}]");
+	mor_w_pair_raw(w, "context", mor_buf_view(&json));
+	return 0;
+}
+
+static int add_system_info(const char *word, struct mor_writer *w, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r;
+
+	if (*word != '@') {
+		mor_w_pair(w, "system_info", word);
+		return 0;
+	}
+	r = mor_args_read(word + 1, MOR_ARGS_LIMIT, &text, err);
+	if (r < 0)
+		return r;
+	mor_w_key(w, "system_info");
+	mor_w_slice(w, mor_buf_view(&text));
+	return 0;
+}
+
+int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
+			mortise_error *err)
+{
+	struct mor_writer w = { .out = ret_extra };
+	uint32_t ms;
+	int r = 0;
+
+	if (args->session_limit && !mor_parse_duration_ms(mor_slice_of(args->session_limit), &ms))
+		return mor_fail(err, MORTISE_EINVAL, "--session-limit \"%s\": expected a duration such as 5m or 90s, or 0", args->session_limit);
+	if (args->session_limit)
+		r = mor_session_set(session, "limits.session=", args->session_limit, err);
+	if (r < 0 || (!args->context && !args->system_info))
+		return r;
+	mor_w_object(&w);
+	if (args->context)
+		r = add_context(args->context, &w, err);
+	if (r == 0 && args->system_info)
+		r = add_system_info(args->system_info, &w, err);
+	mor_w_end(&w);
+	if (r == 0 && mor_buf_failed(ret_extra))
+		r = mor_fail(err, ret_extra->status, "out of memory");
+	return r;
+}
+
+/* ---- run ---- */
+
+struct function_run {
+	struct mor_session session;
+	struct mor_turn turn;
+	struct mor_buf extra, arguments;
+};
+
+/* KEY=VALUE, also behind "--"; a lone text where the manifest says that there is only one parameter. */
+static int take_arguments(struct function_run *f, const struct mor_words *words, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const char **all, *only = NULL;
+	char *json = NULL;
+	size_t count = words->count - 2, more = 0;
+	int r;
+
+	while (words->tail && words->tail[more])
+		more++;
+	all = mor_zalloc((count + more + 1) * sizeof(*all));
+	if (!all)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	memcpy(all, words->item + 2, count * sizeof(*all));
+	if (more)
+		memcpy(all + count, words->tail, more * sizeof(*all));
+	if (mortise_plugin_describe(f->turn.plugin, &json) == 0 && mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
+		only = mor_function_only_parameter(mor_function_find(mor_doc_root(doc), words->item[1]));
+	r = mor_chat_arguments(all, count + more == 1 ? all[0] : NULL, count + more, only, &f->arguments, err);
+	mortise_free(json);
+	mor_free(all);
+	return r;
+}
+
+static int open_plugin(struct mor_run *run, struct function_run *f, mortise_error *err)
+{
+	struct mor_gassist_args args = run->args->gassist;
+	mortise_plugin_options opt;
+	int r = mor_session_open(&f->session, run->cli, &run->args->plugin, NULL, err);
+
+	args.context = run->args->context;
+	if (r == 0)
+		r = mor_gassist_prepare(&f->session, &args, &f->extra, err);
+	if (r < 0)
+		return r;
+	mor_session_plugin_options(&f->session, run->typed, NULL, &opt);
+	opt.flags |= MORTISE_NO_RESTART; /* one function is wanted, not a second try behind its error */
+	f->turn = (struct mor_turn){ .session = &f->session, .typed = run->typed,
+				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
+	return mortise_plugin_new(f->session.host, &opt, &f->turn.plugin, err);
+}
+
+int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+	struct function_run f = { 0 };
+	int r;
+
+	if (words->count < 2)
+		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s' lists them)", run->typed);
+	r = open_plugin(run, &f, err);
+	if (r == 0)
+		r = take_arguments(&f, words, err);
+	if (r == 0) {
+		r = mor_turn_run(&f.turn, words->item[1], (mortise_json){ f.arguments.data, f.arguments.len }, err);
+		mor_session_stop_plugin(&f.session, f.turn.plugin);
+		*exit_code = f.turn.exit_code;
+	}
+	if (r == 0 && f.turn.keep && !run->cli->json)
+		mor_note(run->cli, "(the plugin waits for input: 'mortise chat %s' holds a conversation)", run->typed);
+	mortise_plugin_unref(f.turn.plugin);
+	mor_session_close(&f.session);
+	mor_buf_fini(&f.extra);
+	mor_buf_fini(&f.arguments);
+	return r;
+}

@@ -1,0 +1,334 @@
+/*
+ * One plugin, one process, one answer. Nothing of it counts before that process has ended: what it does after its answer
+ * belongs to it, too.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output.h"
+#include "cli/run_sunscreen.h"
+#include "cli/run_workspace.h"
+#include "cli/watch.h"
+
+/* ---- what it is started with ---- */
+
+static int add_text(struct mor_part *p, struct mor_opt_list *list, const char *name, const char *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	char *copy;
+
+	mor_buf_printf(&text, "%s=%s", name, value);
+	copy = mor_buf_detach(&text);
+	if (!copy || mor_opt_list_add(&p->owned, copy) < 0) {
+		mor_free(copy);
+		return MORTISE_ENOMEM;
+	}
+	return mor_opt_list_add(list, copy);
+}
+
+/* sunscreen-plugin.json may do without the workspace: then it does not even read it. */
+static bool wants_workspace(const struct mor_part *p)
+{
+	const struct mor_setting *workspace = mor_manifest_setting(p->manifest, "sandbox", "workspace");
+
+	return !workspace || !workspace->text || *workspace->text;
+}
+
+/* The runtime's own variables. plugin.toml plugins have a scratch directory of the jail's, which is in TMPDIR. */
+static int prepare_place(struct mor_part *p, mortise_error *err)
+{
+	const struct mor_opt_list *given = &p->sun->run->args->plugin.env;
+	const char *workspace = p->sun->workspace;
+	int r = 0;
+
+	if (p->json && (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, err)) < 0)
+		return r;
+	if (wants_workspace(p))
+		r = add_text(p, &p->settings, "sandbox.workspace", workspace);
+	if (r == 0 && p->json)
+		r = add_text(p, &p->settings, "sandbox.scratch", p->scratch);
+	if (r == 0)
+		r = add_text(p, &p->env, "SUNSCREEN_WORKSPACE_ROOT", workspace);
+	if (r == 0 && p->json)
+		r = add_text(p, &p->env, "SUNSCREEN_PLUGIN_SCRATCH", p->scratch);
+	for (size_t i = 0; i < given->count && r == 0; i++)
+		r = mor_opt_list_add(&p->env, given->item[i]);
+	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+/* A look at the manifest before the host has one: what it asks for must be granted first. */
+int mor_part_load(struct mor_part *p, mortise_error *err)
+{
+	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	struct mor_manifest_query query = { .path = p->typed, .dialect = args->dialect, .set = args->set.item };
+	int r = mor_manifest_load(&query, &p->manifest, err);
+
+	if (r < 0)
+		return r;
+	p->json = strcmp(p->manifest->dialect, "sunscreen-json") == 0;
+	if (!p->json && strcmp(p->manifest->dialect, "sunscreen") != 0)
+		return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks", p->typed, p->manifest->dialect);
+	return 0;
+}
+
+/* Warnings are for whoever runs it, and so is a plugin.toml plugin's stderr; the runtime keeps that of the others to
+ * itself, except for its last line where they fail. */
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct mor_part *p = arg;
+	struct mor_cli *cli = p->sun->run->cli;
+	char shown[2000];
+
+	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
+	if (cli->verbose)
+		mor_watch_event(event, cli);
+	else if (event->type == MORTISE_EVENT_WARNING)
+		mor_note(cli, "%swarning%s: %s: %s", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli), p->manifest->name,
+			 shown);
+	else if (event->type == MORTISE_EVENT_STDERR && !p->json)
+		mor_note(cli, "%s| %s", p->manifest->name, shown);
+}
+
+static int open_plugin(struct mor_part *p, mortise_error *err)
+{
+	struct mor_run *run = p->sun->run;
+	mortise_plugin_options opt;
+	int r;
+
+	p->plugin_args = run->args->plugin;
+	p->plugin_args.env = p->env;
+	p->plugin_args.config = (struct mor_opt_list){ 0 }; /* --config goes into the params */
+	r = mor_session_open(&p->session, run->cli, &p->plugin_args, p->settings.item, err);
+	if (r < 0)
+		return r;
+	mor_session_plugin_options(&p->session, p->typed, NULL, &opt);
+	opt.on_event = on_event;
+	opt.arg = p;
+	return mortise_plugin_new(p->session.host, &opt, &p->plugin, err);
+}
+
+/* ---- params ---- */
+
+static int write_context(struct mor_part *p, struct mor_writer *w, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(p->sun->context));
+	MOR_CLEAN(mor_buf) struct mor_buf idl = MOR_BUF_INIT;
+	int r = mor_workspace_idl(p->sun->workspace, p->sun->run->args->idl, &idl, err);
+
+	if (r < 0)
+		return r;
+	mor_w_object(w);
+	mor_w_pair(w, "workspace_root", p->sun->workspace);
+	if (r > 0)
+		mor_w_pair_raw(w, "idl", mor_buf_view(&idl));
+	while (p->sun->context && mor_json_next(&it)) {
+		mor_w_key_slice(w, it.name);
+		mor_w_value(w, it.value);
+	}
+	mor_w_end(w);
+	return 0;
+}
+
+static int write_run(struct mor_part *p, struct mor_writer *w, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf config = MOR_BUF_INIT;
+	int r = mor_workspace_config(p->sun->workspace, &p->sun->run->args->plugin.config, &config, err);
+
+	if (r < 0)
+		return r;
+	mor_w_key(w, "args");
+	mor_run_words_write_args(&p->sun->words, w);
+	mor_w_key(w, "flags");
+	mor_run_words_write_flags(&p->sun->words, w);
+	mor_w_pair(w, "workspace_root", p->sun->workspace);
+	mor_w_pair_raw(w, "config", mor_buf_view(&config));
+	return 0;
+}
+
+/* All words as they stand: the runtime parses no flags. */
+static void write_json(struct mor_part *p, struct mor_writer *w)
+{
+	const struct mor_words *words = &p->sun->run->cli->words;
+
+	mor_w_key(w, "args");
+	mor_w_array(w);
+	for (size_t i = 2; !p->sun->run->args->hook && i < words->count; i++)
+		mor_w_string(w, words->item[i]);
+	for (const char **word = words->tail; word && *word; word++)
+		mor_w_string(w, *word);
+	mor_w_end(w);
+	mor_w_pair(w, "scratch", p->scratch);
+	mor_w_pair(w, "workspace", p->sun->workspace);
+}
+
+static int write_params(struct mor_part *p, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_writer w = { .out = out };
+	int r = 0;
+
+	mor_w_object(&w);
+	if (p->json) {
+		write_json(p, &w);
+	} else if (p->sun->run->args->hook) {
+		mor_w_key(&w, "context");
+		r = write_context(p, &w, err);
+	} else {
+		r = write_run(p, &w, err);
+	}
+	mor_w_end(&w);
+	return r < 0 ? r : out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+}
+
+/* ---- the call ---- */
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	struct mor_part *p = arg;
+
+	p->call = NULL;
+	p->time_ms = mor_clock_ms() - p->begun_ms;
+	if (reply->status < 0)
+		p->err = *reply->error;
+	if (reply->status < 0 && reply->error_data.text)
+		p->err_data = mor_strndup(reply->error_data.text, reply->error_data.len);
+	else if (reply->result.text && !(p->result = mor_strndup(reply->result.text, reply->result.len)))
+		mor_fail(&p->err, MORTISE_ENOMEM, "out of memory");
+}
+
+static bool settled(void *arg)
+{
+	return !((struct mor_part *)arg)->call;
+}
+
+/* What it did after it had answered: a violation takes the answer back. FAILED plugins start nothing, they only say why. */
+static void judge_end(struct mor_part *p)
+{
+	if (p->err.code == 0 && mortise_plugin_state(p->plugin) == MORTISE_FAILED)
+		mortise_call_start(p->plugin, p->action, (mortise_json){ 0 }, NULL, NULL, &p->err);
+}
+
+static int call(struct mor_part *p, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = p->session.timeout_ms, .on_reply = on_reply, .arg = p };
+	int r = write_params(p, &params, err);
+
+	if (r < 0)
+		return r;
+	p->begun_ms = mor_clock_ms();
+	r = mortise_call_start(p->plugin, p->action, (mortise_json){ params.data, params.len }, &opt, &p->call, err);
+	if (r < 0)
+		return r;
+	r = mor_session_run(&p->session, settled, p);
+	if (p->call)
+		mortise_call_cancel(p->call);
+	mor_session_stop_plugin(&p->session, p->plugin);
+	if (r < 0)
+		return mor_fail(err, r, "interrupted");
+	judge_end(p);
+	return 0;
+}
+
+/* ---- what was written ---- */
+
+static bool may_write(const struct mor_part *p)
+{
+	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	bool writes = false;
+
+	mor_manifest_bool(p->manifest, "sandbox", "workspace_write", &writes, NULL);
+	return writes || args->unconfined || (args->level && strcmp(args->level, "guarded") == 0);
+}
+
+static int check_file(struct mor_part *p, const struct mor_value *claimed, struct mor_writer *w, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf file = MOR_BUF_INIT;
+	int r;
+
+	if (mor_json_type(claimed) != MOR_JSON_STRING)
+		return mor_fail(err, MORTISE_EPROTO, "files_written must be an array of strings");
+	r = mor_workspace_file(p->sun->workspace, mor_json_string(claimed), &file, err);
+	if (r == 0)
+		mor_w_slice(w, mor_buf_view(&file));
+	return r;
+}
+
+/* A claim that is not true is a breach, by the specification's plugins. To the runtime a result is any JSON, so there it
+ * is only told. */
+static int check_files(struct mor_part *p, const struct mor_value *files, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(files);
+	struct mor_writer w = { .out = &p->files };
+	bool list = mor_json_type(files) == MOR_JSON_ARRAY;
+	int r = 0;
+
+	if (!p->json && files && !list)
+		r = mor_fail(err, MORTISE_EPROTO, "files_written must be an array of strings");
+	else if (!p->json && mor_json_size(files) && !may_write(p))
+		r = mor_fail(err, MORTISE_EPROTO, "claims to have written files, but may not write in the workspace");
+	mor_w_array(&w);
+	while (r == 0 && list && mor_json_next(&it)) {
+		mortise_error why = { 0 };
+
+		r = check_file(p, it.value, &w, &why);
+		if (r < 0 && !p->json)
+			*err = why;
+		else if (r < 0)
+			mor_note(p->sun->run->cli, "warning: %s: %s", p->manifest->name, why.text);
+		r = p->json ? 0 : r;
+	}
+	mor_w_end(&w);
+	return r;
+}
+
+static int verify(struct mor_part *p, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = p->result ? mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, err) : 0;
+
+	if (r == 0)
+		r = check_files(p, mor_json_get(mor_doc_root(doc), "files_written"), err);
+	return r < 0 ? mor_fail_prefix(err, p->manifest->name) : 0;
+}
+
+/* ---- one plugin ---- */
+
+int mor_part_run(struct mor_part *p, mortise_error *err)
+{
+	int r = mor_part_load(p, err);
+
+	if (r == 0 && !p->json && p->sun->run->args->hook && p->sun->run->cli->words.tail)
+		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of plugin.toml take no arguments: use --context", p->typed);
+	if (r == 0 && p->json && p->sun->run->args->plugin.config.count)
+		return mor_fail(err, MORTISE_EINVAL, "%s: plugins by sunscreen-plugin.json get no configuration (--config)", p->typed);
+	if (r == 0)
+		r = mor_run_approve(p->sun->run, p->manifest, p->sun->workspace, err);
+	if (r == 0)
+		r = prepare_place(p, err);
+	if (r == 0)
+		r = open_plugin(p, err);
+	if (r == 0)
+		r = call(p, err);
+	if (r == 0 && p->err.code == 0)
+		r = verify(p, &p->err);
+	return r;
+}
+
+void mor_part_fini(struct mor_part *p)
+{
+	mortise_plugin_unref(p->plugin);
+	mor_session_close(&p->session);
+	for (size_t i = 0; i < p->owned.count; i++)
+		mor_free((char *)p->owned.item[i]);
+	mor_free(p->owned.item);
+	mor_free(p->env.item);
+	mor_free(p->settings.item);
+	mor_manifest_free(p->manifest);
+	mor_free(p->scratch);
+	mor_free(p->result);
+	mor_free(p->err_data);
+	mor_buf_fini(&p->files);
+}

@@ -1,0 +1,282 @@
+/* mortise run for Sunscreen plugins, by either manifest: one command, or one hook of several plugins in order. */
+#include "cli/run_sunscreen.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/output.h"
+#include "cli/run_workspace.h"
+#include "cli/signals.h"
+
+/* ---- telling ---- */
+
+/* The plugin's own number where it is one of the nine; the runtime knows one number for all that goes wrong in it. */
+static int exit_code(const struct mor_part *p)
+{
+	switch (p->err.code) {
+	case MORTISE_EREMOTE:
+		if (p->json)
+			return 9;
+		return p->err.rpc_code >= 1 && p->err.rpc_code <= 9 ? (int)p->err.rpc_code : 1;
+	case MORTISE_ECRASHED:
+	case MORTISE_EPROTO:
+	case MORTISE_ELIMIT:
+	case MORTISE_ETIMEOUT:
+		return p->json ? 9 : 0;
+	default:
+		return 0; /* the table's */
+	}
+}
+
+static struct mor_report report_of(const struct mor_part *p)
+{
+	return (struct mor_report){ .error = &p->err,
+				    .data = { p->err_data, p->err_data ? strlen(p->err_data) : 0 },
+				    .plugin = p->typed,
+				    .exit_code = exit_code(p) };
+}
+
+/* Members of one part's object. */
+static void write_members(const struct mor_part *p, struct mor_writer *w)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+
+	mor_w_pair_bool(w, "ok", p->err.code == 0);
+	mor_w_pair(w, "plugin", p->manifest ? p->manifest->name : p->typed);
+	if (p->err.code) {
+		struct mor_report report = report_of(p);
+
+		mor_report_members(w, &report);
+		return;
+	}
+	if (p->result && mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, NULL) == 0 &&
+	    mor_json_type(mor_json_get(mor_doc_root(doc), "summary")) == MOR_JSON_STRING)
+		mor_w_pair(w, "summary", mor_json_text(mor_json_get(mor_doc_root(doc), "summary"), ""));
+	mor_w_pair_raw(w, "files_written", mor_buf_view(&p->files));
+	mor_w_pair_raw(w, "result", p->result ? mor_slice_of(p->result) : MOR_SLICE("null"));
+	mor_w_pair_int(w, "time_ms", p->time_ms);
+}
+
+static void print_files(struct mor_cli *cli, struct mor_slice json)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_json_iter it;
+	char shown[4200];
+
+	if (mor_doc_parse(json, 0, 0, &doc, NULL) < 0)
+		return;
+	it = mor_json_iter(mor_doc_root(doc));
+	while (mor_json_next(&it))
+		mor_outf(cli, "  %s\n", mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+}
+
+static void print_text(const struct mor_part *p)
+{
+	struct mor_cli *cli = p->sun->run->cli;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *summary;
+	char shown[2000];
+
+	if (p->result)
+		mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, NULL);
+	summary = mor_json_get(mor_doc_root(doc), "summary");
+	if (mor_json_type(summary) == MOR_JSON_STRING)
+		mor_outf(cli, "%s\n", mor_printable(mor_json_string(summary), shown, sizeof(shown)));
+	else if (mor_json_type(mor_doc_root(doc)) > MOR_JSON_NULL && p->json)
+		mor_out_json(cli, mor_slice_of(p->result)); /* any JSON: shown as it is */
+	else
+		mor_outf(cli, "%s ran %s\n", p->manifest->name, p->action);
+	print_files(cli, mor_buf_view(&p->files));
+}
+
+/* ---- a command ---- */
+
+static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
+{
+	struct mor_cli *cli = sun->run->cli;
+	const struct mor_words *words = &cli->words;
+	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = sun, .typed = words->item[0] };
+	int r;
+
+	if (words->count < 2 || strncmp(words->item[1], "--", 2) == 0)
+		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer");
+	if (sun->run->args->idl || sun->run->args->context || sun->run->args->keep_going)
+		return mor_fail(err, MORTISE_EINVAL, "--idl, --context and --keep-going are for --hook");
+	p.action = words->item[1];
+	r = mor_run_words_add(&sun->words, words->item + 2, err);
+	if (r == 0)
+		r = mor_run_words_add(&sun->words, words->tail, err);
+	if (r == 0)
+		r = mor_part_run(&p, err);
+	if (r < 0 && p.err.code == 0)
+		return r;
+	if (p.err.code) {
+		struct mor_report report = report_of(&p);
+
+		*ret_exit = mor_fail_cli(cli, &report);
+	} else if (cli->json) {
+		MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+		struct mor_writer w = { .out = &json };
+
+		mor_w_object(&w);
+		write_members(&p, &w);
+		mor_w_pair(&w, "command", p.action);
+		mor_w_end(&w);
+		mor_out_json(cli, mor_buf_view(&json));
+	} else {
+		print_text(&p);
+	}
+	return 0;
+}
+
+/* ---- a hook of several plugins ---- */
+
+struct hooks {
+	struct mor_sun *sun;
+	struct mor_writer *w; /* reports, with --json */
+	int exit_code;
+};
+
+static bool offers(const struct mor_manifest *m, const char *action)
+{
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(m->actions));
+	size_t count = 0;
+
+	while (m->actions && mor_json_next(&it)) {
+		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), action))
+			return true;
+		count++;
+	}
+	return count == 0; /* it lists nothing: let it answer for itself */
+}
+
+/* Failures of one plugin, whatever they are, end up in p->err; only a signal ends all. */
+static void run_hook_of(struct hooks *hooks, const char *typed, const char *action)
+{
+	struct mor_cli *cli = hooks->sun->run->cli;
+	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = hooks->sun, .typed = typed, .action = action };
+	mortise_error err = { 0 };
+	int r = mor_part_run(&p, &err);
+
+	if (mor_signals_count())
+		return;
+	if (r < 0 && p.err.code == 0)
+		p.err = err;
+	if (cli->json) {
+		mor_w_object(hooks->w);
+		write_members(&p, hooks->w);
+		mor_w_end(hooks->w);
+	}
+	if (p.err.code) {
+		struct mor_report report = report_of(&p);
+
+		mor_report_line(cli, &report);
+		if (!hooks->exit_code)
+			hooks->exit_code = report.exit_code ? report.exit_code : mortise_status_exit_code(p.err.code);
+	} else if (!cli->json) {
+		print_text(&p);
+	}
+}
+
+/* 1: it has the hook, 0: it has not. */
+static int has_hook(struct mor_sun *sun, const char *typed, const char *action, mortise_error *err)
+{
+	struct mor_part p = { .sun = sun, .typed = typed };
+	int r = mor_part_load(&p, err);
+
+	if (r == 0)
+		r = offers(p.manifest, action);
+	mor_part_fini(&p);
+	return r;
+}
+
+/* All manifests are read before the first hook runs: a slip of the pen costs nothing. */
+static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err)
+{
+	struct mor_run *run = hooks->sun->run;
+	const struct mor_words *words = &run->cli->words;
+	size_t with = 0;
+
+	for (size_t i = 0; i < words->count; i++) {
+		int r = has_hook(hooks->sun, words->item[i], action, err);
+
+		if (r < 0)
+			return r;
+		with += r > 0;
+	}
+	if (with == 0)
+		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
+	for (size_t i = 0; i < words->count && !mor_signals_count(); i++) {
+		if (hooks->exit_code && !run->args->keep_going) {
+			mor_note(run->cli, "%s: not run, because of the failure before it (--keep-going runs it)", words->item[i]);
+			continue;
+		}
+		if (has_hook(hooks->sun, words->item[i], action, NULL) > 0)
+			run_hook_of(hooks, words->item[i], action);
+		else
+			mor_note(run->cli, "%s: has no hook %s", words->item[i], run->args->hook);
+	}
+	return 0;
+}
+
+static int run_hook(struct mor_sun *sun, int *ret_exit, mortise_error *err)
+{
+	struct mor_cli *cli = sun->run->cli;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, action = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct hooks hooks = { .sun = sun, .w = &w };
+	int r;
+
+	mor_buf_printf(&action, "hook:%s", sun->run->args->hook);
+	if (mor_buf_byte(&action, '\0') < 0)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	mor_w_object(&w);
+	mor_w_pair(&w, "hook", sun->run->args->hook);
+	mor_w_key(&w, "reports");
+	mor_w_array(&w);
+	r = run_hooks(&hooks, action.data, err);
+	mor_w_end(&w);
+	mor_w_pair_bool(&w, "ok", hooks.exit_code == 0);
+	mor_w_pair_int(&w, "exit_code", hooks.exit_code);
+	mor_w_end(&w);
+	if (r < 0)
+		return r;
+	if (cli->json)
+		mor_out_json(cli, mor_buf_view(&json));
+	*ret_exit = hooks.exit_code;
+	return 0;
+}
+
+static int read_context(struct mor_sun *sun, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r;
+
+	if (!sun->run->args->context)
+		return 0;
+	r = mor_args_json("--context", sun->run->args->context, &text, &sun->context, err);
+	if (r == 0 && mor_json_type(mor_doc_root(sun->context)) != MOR_JSON_OBJECT)
+		r = mor_fail(err, MORTISE_EINPUT, "--context: expected a JSON object, got %s",
+			     mor_json_type_name(mor_json_type(mor_doc_root(sun->context))));
+	return r;
+}
+
+int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
+{
+	struct mor_sun sun = { .run = run };
+	int r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
+
+	if (r == 0)
+		r = read_context(&sun, err);
+	if (r == 0 && run->args->hook && run->cli->words.unknown)
+		r = mor_fail(err, MORTISE_EINVAL, "unknown option %s: hooks take no flags", run->cli->words.unknown);
+	if (r == 0)
+		r = run->args->hook ? run_hook(&sun, ret_exit, err) : run_command(&sun, ret_exit, err);
+	mor_run_words_fini(&sun.words);
+	mor_doc_free(sun.context);
+	mor_free(sun.workspace);
+	return r;
+}

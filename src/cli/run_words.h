@@ -1,0 +1,38 @@
+/*
+ * The words of a Sunscreen command, as plugin.toml plugins get them: arguments and flags apart.
+ *
+ *	--name=value   a text                 --name value   the same: the next word, unless it begins with "-"
+ *	--name         true                   repeated       an array, in order
+ *	--             the rest are arguments
+ *
+ * All else is an argument, "-" and "-5" too.
+ */
+#ifndef MOR_CLI_RUN_WORDS_H
+#define MOR_CLI_RUN_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mortise/mortise.h>
+
+#include "wire/json.h"
+
+struct mor_run_words {
+	const char **args;
+	size_t arg_count;
+	struct mor_run_flag {
+		struct mor_slice name;
+		const char *value; /* NULL: true */
+	} *flags;
+	size_t flag_count;
+	bool only_args; /* a "--" has been seen */
+};
+
+/* Adds words; may be called again: a flag never takes its value from another call's words. MORTISE_EINVAL, _ENOMEM. */
+int mor_run_words_add(struct mor_run_words *words, const char *const *list, mortise_error *err);
+void mor_run_words_fini(struct mor_run_words *words);
+/* An array of texts; an object. */
+void mor_run_words_write_args(const struct mor_run_words *words, struct mor_writer *w);
+void mor_run_words_write_flags(const struct mor_run_words *words, struct mor_writer *w);
+
+#endif

@@ -1,0 +1,296 @@
+#include "cli/run_workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "manifest/manifest.h"
+#include "manifest/yaml.h"
+
+#define IDL_LIMIT ((size_t)8 << 20)
+
+static int no_memory(mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+static char *join(const char *dir, const char *name)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+
+	mor_buf_printf(&path, "%s%s%s", dir, dir[1] ? "/" : "", name);
+	return mor_buf_detach(&path);
+}
+
+/* ---- where it is ---- */
+
+static bool has_yml(const char *dir)
+{
+	MOR_CLEAN_TEXT char *path = join(dir, MOR_SUNSCREEN_YML);
+
+	return path && access(path, F_OK) == 0;
+}
+
+static int keep(const char *path, char **ret, mortise_error *err)
+{
+	*ret = mor_strdup(path);
+	return *ret ? 0 : no_memory(err);
+}
+
+static int given_workspace(const char *given, char **ret, mortise_error *err)
+{
+	char real[PATH_MAX];
+	struct stat info;
+
+	if (!realpath(given, real))
+		return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "--workspace %s", given);
+	if (stat(real, &info) < 0 || !S_ISDIR(info.st_mode))
+		return mor_fail(err, MORTISE_EINPUT, "--workspace %s: not a directory", given);
+	return keep(real, ret, err);
+}
+
+/* Not simply where we are: a plugin may read all of its workspace, and somebody's home would be too much. */
+int mor_workspace_find(const char *given, char **ret, mortise_error *err)
+{
+	char dir[PATH_MAX], *slash;
+
+	if (given)
+		return given_workspace(given, ret, err);
+	if (!getcwd(dir, sizeof(dir)))
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "the current directory");
+	while (!has_yml(dir)) {
+		slash = strrchr(dir, '/');
+		if (!slash || !dir[1])
+			return mor_fail(err, MORTISE_ENOTFOUND,
+					"no workspace: there is no " MOR_SUNSCREEN_YML " here or in a directory above: name one with "
+					"--workspace DIR");
+		slash[slash == dir] = '\0';
+	}
+	return keep(dir, ret, err);
+}
+
+/* ---- configuration ---- */
+
+static int read_yml(const char *path, struct mor_buf *out, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r = mor_args_read(path, MOR_MANIFEST_LIMIT, &text, err);
+
+	return r < 0 ? r : mor_yaml_to_json(path, text.data ? text.data : "", text.len, out, err);
+}
+
+static bool is_yml(const char *word)
+{
+	size_t len = strlen(word);
+
+	return (len > 4 && strcmp(word + len - 4, ".yml") == 0) || (len > 5 && strcmp(word + len - 5, ".yaml") == 0);
+}
+
+static int merge_yml(struct mor_tree *tree, const char *path, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = read_yml(path, &json, err);
+
+	if (r == 0)
+		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err);
+	return r < 0 ? r : mor_tree_merge(tree, mor_doc_root(doc)) < 0 ? no_memory(err) : 0;
+}
+
+static int given_config(const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err)
+{
+	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < given->count && r == 0; i++)
+		r = is_yml(given->item[i]) && !mor_args_is_pair(given->item[i]) ? merge_yml(&tree, given->item[i], err)
+										: mor_args_config(&tree, given->item[i], err);
+	if (r < 0)
+		return r;
+	return mor_tree_write(&tree, out) < 0 ? no_memory(err) : 0;
+}
+
+int mor_workspace_config(const char *workspace, const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path = join(workspace, MOR_SUNSCREEN_YML);
+
+	if (given->count)
+		return given_config(given, out, err);
+	if (!path)
+		return no_memory(err);
+	if (access(path, F_OK) < 0)
+		return mor_buf_text(out, "{}") < 0 ? no_memory(err) : 0;
+	return read_yml(path, out, err);
+}
+
+/* ---- IDL ---- */
+
+/* The one of its kind in target/idl; NULL: none, or several. */
+static char *only_idl(const char *workspace)
+{
+	MOR_CLEAN_TEXT char *dir = join(workspace, "target/idl");
+	DIR *list = dir ? opendir(dir) : NULL;
+	char *found = NULL;
+	size_t count = 0;
+
+	for (struct dirent *entry; list && (entry = readdir(list));) {
+		size_t len = strlen(entry->d_name);
+		MOR_CLEAN_TEXT char *path = NULL;
+		struct stat info;
+
+		if (len <= 5 || strcmp(entry->d_name + len - 5, ".json") != 0)
+			continue;
+		path = join(dir, entry->d_name);
+		if (path && stat(path, &info) == 0 && S_ISREG(info.st_mode) && count++ == 0)
+			found = mor_take(&path);
+	}
+	if (list)
+		closedir(list);
+	if (count == 1)
+		return found;
+	mor_free(found);
+	return NULL;
+}
+
+int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *out, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *found = given ? mor_strdup(given) : only_idl(workspace);
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error why = { 0 };
+	int r;
+
+	if (!found)
+		return given ? no_memory(err) : 0;
+	r = mor_args_read(found, IDL_LIMIT, out, err);
+	if (r < 0)
+		return r;
+	r = mor_doc_parse(mor_buf_view(out), 0, 0, &doc, &why);
+	return r < 0 ? mor_fail(err, MORTISE_EINPUT, "the IDL %s is not JSON: %s", found, why.text) : 1;
+}
+
+/* ---- scratch ---- */
+
+/* The workspace's content is not ours to trust: a link on the way would let a plugin write elsewhere. */
+static int make_below(int *dir, const char *name)
+{
+	int next;
+
+	if (mkdirat(*dir, name, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	next = openat(*dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0)
+		return -errno;
+	close(*dir);
+	*dir = next;
+	return 0;
+}
+
+int mor_workspace_scratch(const char *workspace, const char *name, char **ret, mortise_error *err)
+{
+	const char *const parts[] = { ".sunscreen", "plugins", name };
+	MOR_CLEAN_TEXT char *plugins = join(workspace, ".sunscreen/plugins");
+	int dir = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC), r = dir < 0 ? -errno : 0;
+
+	for (size_t i = 0; i < 3 && r == 0; i++)
+		r = make_below(&dir, parts[i]);
+	if (dir >= 0)
+		close(dir);
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_EINPUT, -r, "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
+				      workspace, name);
+	*ret = plugins ? join(plugins, name) : NULL;
+	return *ret ? 0 : no_memory(err);
+}
+
+/* ---- files that were written ---- */
+
+static int refuse(struct mor_slice claimed, const char *why, mortise_error *err)
+{
+	char shown[200];
+
+	return mor_fail(err, MORTISE_EPROTO, "files_written has \"%s\", which %s", mor_excerpt(claimed, shown, sizeof(shown)), why);
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !dir[1]);
+}
+
+/* What the name means, part by part, before the file system is asked. */
+static int normalise(struct mor_slice claimed, struct mor_buf *out, mortise_error *err)
+{
+	size_t i = 0;
+
+	while (i < claimed.len) {
+		struct mor_slice part = { claimed.ptr + i, 0 };
+
+		while (i < claimed.len && claimed.ptr[i] != '/')
+			i++, part.len++;
+		i++;
+		if (part.len == 0 || mor_slice_is(part, "."))
+			continue;
+		if (!mor_slice_is(part, "..")) {
+			mor_buf_printf(out, "%s%.*s", out->len ? "/" : "", (int)part.len, part.ptr);
+			continue;
+		}
+		if (out->len == 0)
+			return refuse(claimed, "leads out of the workspace", err);
+		while (out->len && out->data[out->len - 1] != '/')
+			out->len--;
+		out->len -= out->len > 0;
+	}
+	if (out->len == 0 && !mor_buf_failed(out))
+		return refuse(claimed, "is no file", err);
+	return mor_buf_failed(out) ? no_memory(err) : 0;
+}
+
+static int check_real(const char *workspace, const char *relative, struct mor_slice claimed, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path = join(workspace, relative);
+	char real[PATH_MAX];
+	struct stat info;
+
+	if (!path)
+		return no_memory(err);
+	if (!realpath(path, real))
+		return refuse(claimed, errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be looked at", err);
+	if (!is_below(real, workspace))
+		return refuse(claimed, "is a link that leads out of the workspace", err);
+	if (stat(real, &info) < 0 || !S_ISREG(info.st_mode))
+		return refuse(claimed, "is no file", err);
+	return 0;
+}
+
+int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_slice rest = claimed;
+	size_t len = strlen(workspace);
+	int r;
+
+	if (memchr(claimed.ptr, '\0', claimed.len))
+		return refuse(claimed, "is no name of a file", err);
+	if (claimed.len && *claimed.ptr == '/') {
+		if (claimed.len <= len || memcmp(claimed.ptr, workspace, len) != 0 || (claimed.ptr[len] != '/' && workspace[1]))
+			return refuse(claimed, "lies outside the workspace", err);
+		rest = (struct mor_slice){ claimed.ptr + len, claimed.len - len };
+	}
+	r = normalise(rest, out, err);
+	if (r < 0)
+		return r;
+	if (mor_buf_byte(out, '\0') < 0)
+		return no_memory(err);
+	out->len--;
+	return check_real(workspace, out->data, claimed, err);
+}

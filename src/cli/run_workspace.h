@@ -1,0 +1,27 @@
+/* The workspace that a Sunscreen plugin works on: where it is, its configuration, its IDL, and what is written in it. */
+#ifndef MOR_CLI_RUN_WORKSPACE_H
+#define MOR_CLI_RUN_WORKSPACE_H
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "cli/options.h"
+#include "wire/json.h"
+
+#define MOR_SUNSCREEN_YML "sunscreen.yml"
+
+/* `given` (may be NULL: the nearest directory upwards with a sunscreen.yml), absolute and without links; mor_free().
+ * MORTISE_ENOTFOUND. */
+int mor_workspace_find(const char *given, char **ret, mortise_error *err);
+/* A JSON object: the files and pairs of --config, else the workspace's sunscreen.yml, else {}. */
+int mor_workspace_config(const char *workspace, const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err);
+/* The IDL as JSON: `given`, else the one .json file in target/idl. 1: there is one; 0: there is none, or several. */
+int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *out, mortise_error *err);
+/* Makes WORKSPACE/.sunscreen/plugins/NAME where it is not there; follows no links. mor_free(). */
+int mor_workspace_scratch(const char *workspace, const char *name, char **ret, mortise_error *err);
+
+/* One of files_written: relative to the workspace or absolute -> relative, without "." and "..", and a regular file that
+ * is really inside. MORTISE_EPROTO with what is wrong. */
+int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct mor_buf *out, mortise_error *err);
+
+#endif

@@ -1,0 +1,179 @@
+#include "cli/turn.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output.h"
+
+/* ---- for people ---- */
+
+/* A plugin's text must not steer the terminal; its lines and tabs may stay. A pipe gets it as it is. */
+static void print_text(struct mor_turn *turn, struct mor_slice text)
+{
+	struct mor_cli *cli = turn->session->cli;
+
+	if (!text.len)
+		return;
+	turn->in_line = text.ptr[text.len - 1] != '\n';
+	for (size_t from = 0, at; cli->out_terminal && from < text.len; from = at) {
+		for (at = from; at < text.len; at++) {
+			unsigned char c = (unsigned char)text.ptr[at];
+
+			if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+				break;
+		}
+		mor_out(cli, (struct mor_slice){ text.ptr + from, at - from });
+		if (at < text.len)
+			mor_outf(cli, "\\x%02x", (unsigned char)text.ptr[at++]);
+	}
+	if (!cli->out_terminal)
+		mor_out(cli, text);
+}
+
+static void end_line(struct mor_turn *turn)
+{
+	if (turn->in_line)
+		mor_out_text(turn->session->cli, "\n");
+	turn->in_line = false;
+}
+
+/* A string is text; anything else is JSON on lines of its own; null is nothing. */
+static void print_value(struct mor_turn *turn, const struct mor_value *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_cli *cli = turn->session->cli;
+
+	if (mor_json_type(value) <= MOR_JSON_NULL)
+		return;
+	if (mor_json_type(value) == MOR_JSON_STRING) {
+		print_text(turn, mor_json_string(value));
+		return;
+	}
+	end_line(turn);
+	if (mor_json_write(value, cli->out_terminal, &json) < 0)
+		return;
+	mor_buf_byte(&json, '\n');
+	mor_out(cli, mor_buf_view(&json));
+}
+
+/* ---- the end ---- */
+
+/* {"success", "data", "keep_session"}; a plugin that answers with something else means that. */
+static const struct mor_value *data_of(const struct mor_value *result)
+{
+	const struct mor_value *data = mor_json_get(result, "data");
+
+	if (data || mor_json_get(result, "success") || mor_json_get(result, "keep_session"))
+		return data;
+	return result;
+}
+
+static void print_json(struct mor_turn *turn, const struct mor_value *data, bool more)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", true);
+	if (more)
+		mor_w_pair_bool(&w, "more", true);
+	mor_w_key(&w, "data");
+	if (data)
+		mor_w_value(&w, data);
+	else
+		mor_w_null(&w);
+	if (!more) {
+		mor_w_pair_bool(&w, "keep_session", turn->keep);
+		mor_w_pair(&w, "plugin", mortise_plugin_name(turn->plugin));
+		mor_w_pair_int(&w, "time_ms", mor_clock_ms() - turn->begun_ms);
+	}
+	mor_w_end(&w);
+	mor_out_json_line(turn->session->cli, mor_buf_view(&json));
+}
+
+static void show(struct mor_turn *turn, const struct mor_value *data, bool more)
+{
+	if (turn->session->cli->json) {
+		print_json(turn, data, more);
+		return;
+	}
+	print_value(turn, data);
+	if (!more)
+		end_line(turn);
+	mor_out_flush(turn->session->cli);
+}
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	struct mor_turn *turn = arg;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice text = { reply->result.text ? reply->result.text : "null", reply->result.text ? reply->result.len : 4 };
+	const struct mor_value *root;
+
+	if (!reply->more)
+		turn->call = NULL;
+	if (reply->status < 0) {
+		end_line(turn);
+		if (!turn->cancelled)
+			turn->exit_code = mor_fail_cli(turn->session->cli, &(struct mor_report){ .error = reply->error,
+												 .data = reply->error_data,
+												 .plugin = turn->typed });
+		return;
+	}
+	/* What the library has passed parses again, unless memory is gone. */
+	if (mor_doc_parse(text, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, NULL) < 0)
+		return;
+	root = mor_doc_root(doc);
+	if (!reply->more)
+		turn->keep = mor_json_bool(mor_json_get(root, "keep_session"), false);
+	show(turn, reply->more ? root : data_of(root), reply->more);
+}
+
+/* Nobody reads any more: the rest of the answer is of no use. */
+static bool settled(void *arg)
+{
+	const struct mor_turn *turn = arg;
+
+	return !turn->call || mor_out_broken(turn->session->cli);
+}
+
+static bool gone(void *arg)
+{
+	return !((const struct mor_turn *)arg)->call;
+}
+
+/* The last callback still comes, in a later turn of the loop: it must find this struct. */
+static void cancel(struct mor_turn *turn)
+{
+	turn->cancelled = true;
+	mortise_call_cancel(turn->call);
+	while (!gone(turn))
+		mortise_host_wait(turn->session->host, -1);
+}
+
+int mor_turn_run(struct mor_turn *turn, const char *action, mortise_json params, mortise_error *err)
+{
+	mortise_call_options opt = {
+		.size = sizeof(opt),
+		.timeout_ms = turn->session->timeout_ms,
+		.on_reply = on_reply,
+		.arg = turn,
+		.extra = turn->extra,
+	};
+	int r;
+
+	turn->begun_ms = mor_clock_ms();
+	turn->in_line = turn->cancelled = turn->keep = false;
+	turn->exit_code = 0;
+	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
+	if (r < 0)
+		return r;
+	r = mor_session_run(turn->session, settled, turn);
+	if (turn->call)
+		cancel(turn);
+	end_line(turn);
+	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
+}

@@ -1,0 +1,199 @@
+/* mortise verify-entries: does an entry stream say what the comments of its sources claim? */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "kythe/entries.h"
+#include "kythe/verify.h"
+#include "wire/json.h"
+
+#define SOURCE_LIMIT ((size_t)64 << 20)
+
+struct verify_args {
+	const char *format, *goal_prefix;
+	bool singletons;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct verify_args, name)
+static const struct mor_option verify_options[] = {
+	{ "format", 0, "FORMAT",
+	  "form of STREAM: entries (delimited protobuf, the default), json (one object per line), delimited-json",
+	  MOR_OPT_TEXT, FIELD(format), "entries|json|delimited-json" },
+	{ "goal-prefix", 0, "TEXT",
+	  "what begins a line of goals in a source; default //-",
+	  MOR_OPT_TEXT, FIELD(goal_prefix), NULL },
+	{ "allow-singletons", 0, NULL,
+	  "take a variable that stands only once as it is, not as a slip",
+	  MOR_OPT_FLAG, FIELD(singletons), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", verify_options, 0 },
+	{ "Common options:", mor_common_options, offsetof(struct verify_args, common) },
+	{ 0 },
+};
+
+static enum mor_stream_format stream_format(const char *name)
+{
+	if (name && strcmp(name, "json") == 0)
+		return MOR_STREAM_LINES;
+	return name && strcmp(name, "delimited-json") == 0 ? MOR_STREAM_JSON : MOR_STREAM_PROTOBUF;
+}
+
+static int open_stream(const char *path, int *ret_fd, mortise_error *err)
+{
+	*ret_fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret_fd >= 0)
+		return 0;
+	return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "%s", path);
+}
+
+static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph, mortise_error *err)
+{
+	struct mor_fd_source source = { 0 };
+	struct mor_entries entries = { .records = { .read = mor_fd_source_read, .arg = &source, .format = format } };
+	struct mor_entry entry;
+	int r = open_stream(path, &source.fd, err);
+
+	if (r < 0)
+		return r;
+	while ((r = mor_entries_next(&entries, &entry, err)) > 0) {
+		r = mor_graph_add(graph, &entry);
+		if (r < 0)
+			break;
+	}
+	if (r < 0 && r != MORTISE_ENOMEM)
+		mor_fail_prefix(err, path);
+	mor_entries_fini(&entries);
+	if (source.fd != STDIN_FILENO)
+		mor_fd_close(&source.fd);
+	return r < 0 ? r : mor_graph_close(graph);
+}
+
+static int add_source(struct mor_verifier *verifier, const char *path, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *text = NULL;
+	size_t len;
+	int r = mor_fd_read_file(path, SOURCE_LIMIT, &text, &len);
+
+	if (r < 0)
+		return mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "%s", path);
+	return mor_verifier_add(verifier, path, (struct mor_slice){ text, len }, err);
+}
+
+struct telling {
+	struct mor_cli *cli;
+	struct mor_writer *w; /* with --json */
+	unsigned failed;
+};
+
+static void tell(const struct mor_verify_finding *finding, void *arg)
+{
+	struct telling *telling = arg;
+	struct mor_cli *cli = telling->cli;
+	bool failed = finding->kind == MOR_VERIFY_FAILED;
+
+	telling->failed += failed;
+	if (!cli->json) {
+		mor_outf(cli, "%s:%u:%u: %s%s%s\n", finding->file, finding->line, finding->column,
+			 mor_style(cli, failed ? MOR_STYLE_BAD : MOR_STYLE_DIM), finding->text, mor_style_end(cli));
+		return;
+	}
+	mor_w_object(telling->w);
+	mor_w_pair(telling->w, "kind", failed ? "failed" : "shown");
+	mor_w_pair(telling->w, "file", finding->file);
+	mor_w_pair_int(telling->w, "line", finding->line);
+	mor_w_pair_int(telling->w, "column", finding->column);
+	mor_w_pair(telling->w, "text", finding->text);
+	mor_w_end(telling->w);
+}
+
+static int load(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier, mortise_error *err)
+{
+	const struct verify_args *args = cli->args;
+	int r = read_graph(cli->words.item[0], stream_format(args->format), graph, err);
+
+	for (size_t i = 1; r == 0 && i < cli->words.count; i++)
+		r = add_source(verifier, cli->words.item[i], err);
+	if (r == 0 && mor_verifier_goals(verifier) == 0)
+		return mor_fail(err, MORTISE_EINPUT, "no goals in %s: a goal begins with %s", cli->words.item[1],
+				args->goal_prefix ? args->goal_prefix : "//-");
+	return r;
+}
+
+static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct telling telling = { .cli = cli, .w = &w };
+	int r;
+
+	mor_w_object(&w);
+	mor_w_key(&w, "findings");
+	mor_w_array(&w);
+	r = mor_verifier_run(verifier, tell, &telling, err);
+	if (r < 0)
+		return r;
+	mor_w_end(&w);
+	mor_w_pair_bool(&w, "ok", r == 0);
+	mor_w_pair_int(&w, "goals", (int64_t)mor_verifier_goals(verifier));
+	mor_w_pair_int(&w, "failed", telling.failed);
+	mor_w_end(&w);
+	if (cli->json)
+		mor_out_json(cli, mor_buf_view(&json));
+	else if (r == 0)
+		mor_outf(cli, "%zu goals met by %zu facts and edges\n", mor_verifier_goals(verifier), mor_graph_size(graph));
+	return r;
+}
+
+static int run(struct mor_cli *cli)
+{
+	const struct verify_args *args = cli->args;
+	struct mor_verify_options opt = { .prefix = args->goal_prefix, .singletons = args->singletons };
+	MOR_CLEAN(mor_graph) struct mor_graph *graph = NULL;
+	MOR_CLEAN(mor_verifier) struct mor_verifier *verifier = NULL;
+	mortise_error err = { 0 };
+	int r;
+
+	if (cli->words.count < 2 || cli->words.tail || (args->goal_prefix && !*args->goal_prefix)) {
+		mor_fail(&err, MORTISE_EINVAL, args->goal_prefix && !*args->goal_prefix ?
+			 "--goal-prefix must not be empty" : "verify-entries takes a STREAM and at least one SOURCE");
+		return mor_fail_usage(cli, &err);
+	}
+	r = mor_graph_new(&graph);
+	if (r == 0)
+		r = mor_verifier_new(graph, &opt, &verifier);
+	if (r == 0)
+		r = load(cli, graph, verifier, &err);
+	if (r == 0)
+		r = solve(cli, graph, verifier, &err);
+	if (r == MORTISE_ENOMEM)
+		mor_fail(&err, r, "out of memory");
+	return r < 0 ? mor_fail_error(cli, &err) : r;
+}
+
+const struct mor_command mor_command_verify_entries = {
+	.name = "verify-entries",
+	.group = "Kythe:",
+	.summary = "check an entry stream against goals in the comments of its sources",
+	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
+	.words = "file",
+	.description = "Lines that begin with //- in a SOURCE hold goals: \"@foo defines/binding F\" means that the anchor at foo, on\n"
+		       "the next line that is no goal, defines something; F is the same thing wherever it stands. STREAM is \"-\" for\n"
+		       "stdin. Exit code 0: all goals are met; 1: some are not, each is told with its place and what is there instead;\n"
+		       "4: a stream or a goal that cannot be read.",
+	.examples = "mortise verify-entries out.entries main.c\n"
+		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - main.c util.h",
+	.options = groups,
+	.args_size = sizeof(struct verify_args),
+	.common = offsetof(struct verify_args, common),
+	.run = run,
+};

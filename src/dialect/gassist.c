@@ -1,0 +1,305 @@
+/*
+ * gassist: plugins of G-Assist, protocol V2, as its specification says (protocols/gassist.md) and as its real
+ * engine, SDKs and plugins behave (field/gassist.md). Where the two differ both must work: what the letter requires
+ * and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is MOR_HEALTH_LEARN's business.
+ */
+#include "dialect/internal.h"
+
+#define MIB (1024 * 1024)
+
+/* ---- initialize ---- */
+
+static const struct mor_field words[] = {
+	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY },
+	{ 0 },
+};
+static const struct mor_field initialize_params[] = {
+	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = "2.0", .doc = "The protocol's version" },
+	{ .name = "engine_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The host's version" },
+	{ .name = "capabilities",
+	  .type = MOR_T_ARRAY,
+	  .doc = "What the host can do: streaming, passthrough",
+	  .fields = words },
+	{ 0 },
+};
+static const struct mor_field commands[] = {
+	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Name of a function" },
+	{ .name = "description", .type = MOR_T_STRING | MOR_T_NULL, .flags = MOR_F_STRICT_ONLY, .doc = "What it does" },
+	{ 0 },
+};
+static const struct mor_field initialize_result[] = {
+	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "The plugin's name" },
+	{ .name = "version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "Its version" },
+	{ .name = "capabilities",
+	  .type = MOR_T_ARRAY,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "What the plugin can do; no SDK says it",
+	  .fields = words },
+	{ .name = "description", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What it is for (SDKs)" },
+	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "\"2.0\" (SDKs)" },
+	{ .name = "commands",
+	  .type = MOR_T_ARRAY,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "Its functions (SDKs)",
+	  .fields = commands },
+	{ 0 },
+};
+
+/* ---- ping, execute, input ---- */
+
+static const struct mor_field timestamp[] = {
+	{ .name = "timestamp",
+	  .type = MOR_T_INT | MOR_T_NULL,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "Unix seconds. An answer is recognised by its id: the C++ SDK cuts this to 32 bits" },
+	{ 0 },
+};
+static const struct mor_field turn[] = {
+	{ .name = "role", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Who spoke: user or assistant" },
+	{ .name = "content", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What was said" },
+	{ 0 },
+};
+static const struct mor_field execute_params[] = {
+	{ .name = "function", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Function to run" },
+	{ .name = "arguments",
+	  .type = MOR_T_OBJECT,
+	  .flags = MOR_F_REQUIRED,
+	  .def = "{}",
+	  .doc = "Its arguments; always sent, SDKs fail without" },
+	{ .name = "context",
+	  .type = MOR_T_ARRAY,
+	  .doc = "The conversation so far (--context); absent when not given",
+	  .fields = turn },
+	{ .name = "system_info",
+	  .type = MOR_T_STRING,
+	  .doc = "What the plugin may know of this machine (--system-info); absent when not given" },
+	{ 0 },
+};
+static const struct mor_field outcome[] = {
+	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
+	{ .name = "data", .type = MOR_T_ANY, .doc = "The result: any JSON, mostly text; it follows what was streamed" },
+	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input; to be said each turn" },
+	{ 0 },
+};
+static const struct mor_field input_params[] = {
+	{ .name = "content", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What the user said" },
+	{ .name = "timestamp", .type = MOR_T_INT, .doc = "Unix seconds" },
+	{ 0 },
+};
+static const struct mor_field input_result[] = {
+	{ .name = "acknowledged", .type = MOR_T_BOOL, .flags = MOR_F_STRICT_ONLY, .doc = "Read; the answer follows" },
+	{ 0 },
+};
+
+/* ---- what the plugin sends ---- */
+
+#define REQUEST_ID \
+	{ .name = "request_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "Which request; missing or unknown: the running one" }
+
+static const struct mor_field stream_params[] = {
+	REQUEST_ID,
+	{ .name = "data", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "The next piece: any JSON, mostly text" },
+	{ 0 },
+};
+static const struct mor_field complete_params[] = {
+	REQUEST_ID,
+	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
+	{ .name = "data", .type = MOR_T_ANY, .doc = "The result, as in a response" },
+	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input" },
+	{ 0 },
+};
+static const struct mor_field error_params[] = {
+	REQUEST_ID,
+	{ .name = "code", .type = MOR_T_INT, .def = "-1", .doc = "One of the error codes" },
+	{ .name = "message", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What went wrong" },
+	{ 0 },
+};
+static const struct mor_field log_params[] = {
+	{ .name = "level",
+	  .type = MOR_T_STRING,
+	  .def = "\"info\"",
+	  .one_of = "debug|info|warning|error",
+	  .doc = "How serious it is" },
+	{ .name = "message", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "For whoever looks for a fault" },
+	{ 0 },
+};
+
+/* ---- methods ---- */
+
+static const struct mor_method methods[] = {
+	{
+		.name = "initialize",
+		.role = MOR_ROLE_HELLO,
+		/* Plugins look for servers and models before they read: 6 s were seen, 30 s is the real engine's limit. */
+		.timeout_ms = 30000,
+		.late = MOR_LATE_KILL,
+		.params = initialize_params,
+		.result = initialize_result,
+		.template = "{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
+		.ok = "/success",
+		.spec = "Protocol Methods, initialize",
+		.doc = "Called once when plugin starts. No ping goes out before its answer.",
+	},
+	{
+		.name = "ping",
+		.role = MOR_ROLE_PING,
+		.timeout_ms = 1000,
+		.params = timestamp,
+		.result = timestamp,
+		.template = "{\"timestamp\":${time}}",
+		.spec = "Protocol Methods, ping",
+		.doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is killed; while it "
+		       "works on a request only if it has shown that it can answer then (quirk watchdog).",
+	},
+	{
+		.name = "execute",
+		.action = "*",
+		.role = MOR_ROLE_CALL,
+		.settle = MOR_BY_FIRST,
+		.timeout_ms = 30000,
+		.clock = MOR_FROM_SIGN,
+		.late = MOR_LATE_KILL,
+		.params = execute_params,
+		.result = outcome,
+		.template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
+		.ok = "/success",
+		.why = "/data",
+		.keep = "/keep_session",
+		.spec = "Protocol Methods, execute",
+		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes first. The time limit "
+		       "counts from the last message of the plugin (--strict: from the request) and never outlasts the session total.",
+	},
+	{
+		.name = "input",
+		.role = MOR_ROLE_INPUT,
+		.settle = MOR_BY_NOTE,
+		.ack_ms = 2000,
+		.timeout_ms = 30000,
+		.clock = MOR_FROM_SIGN,
+		.late = MOR_LATE_KILL,
+		.params = input_params,
+		.result = input_result,
+		.template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}",
+		.ok = "/success",
+		.why = "/data",
+		.keep = "/keep_session",
+		.spec = "Protocol Methods, input",
+		.doc = "What the user says in a session that keep_session opened; refused outside one. The plugin acknowledges "
+		       "within 2 seconds (anything it sends for this request counts), then answers as for execute.",
+	},
+	{
+		.name = "shutdown",
+		.role = MOR_ROLE_BYE,
+		.settle = MOR_BY_WRITE,
+		.flags = MOR_M_NOTE | MOR_M_PARAMS,
+		.when = "shutdown=note",
+		.spec = "Protocol Methods, shutdown",
+		.doc = "Graceful shutdown request. No response expected; stdin is closed after it.",
+	},
+	{
+		.name = "shutdown",
+		.role = MOR_ROLE_BYE,
+		.flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
+		.timeout_ms = 2000,
+		.when = "shutdown=request",
+		.doc = "The same as a request, for plugins that clean up only when they can answer.",
+	},
+	{
+		.name = "stream",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_PIECE,
+		.settle = MOR_BY_WRITE,
+		.params = stream_params,
+		.ref = "/request_id",
+		.data = "/data",
+		.spec = "Plugin -> Engine, stream",
+		.doc = "Send streaming content during execution.",
+	},
+	{
+		.name = "complete",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_DONE,
+		.settle = MOR_BY_WRITE,
+		.params = complete_params,
+		.ref = "/request_id",
+		.ok = "/success",
+		.why = "/data",
+		.keep = "/keep_session",
+		.spec = "Plugin -> Engine, complete",
+		.doc = "Signal execution complete.",
+	},
+	{
+		.name = "error",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_FAIL,
+		.settle = MOR_BY_WRITE,
+		.params = error_params,
+		.ref = "/request_id",
+		.why = "/message",
+		.code = "/code",
+		.spec = "Plugin -> Engine, error",
+		.doc = "Report an error during execution. It ends the request, and the session with it; a complete after it is ignored.",
+	},
+	{
+		.name = "log",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_LOG,
+		.settle = MOR_BY_WRITE,
+		.params = log_params,
+		.data = "/message",
+		.level = "/level",
+		.spec = "Plugin -> Engine, log",
+		.doc = "Send log messages for debugging (optional); at any time, also before initialize is answered.",
+	},
+	{ 0 },
+};
+
+static const struct mor_code codes[] = {
+	{ -32700, "Parse error", "Invalid JSON", 0 },
+	{ -32600, "Invalid Request", "Not valid JSON-RPC", 0 },
+	{ -32601, "Method not found", "Unknown method", 0 },
+	{ -32602, "Invalid params", "Invalid parameters", 0 },
+	{ -32603, "Internal error", "Internal plugin error", 0 },
+	{ -1, "Plugin error", "Custom plugin error", 0 },
+	{ -2, "Timeout", "Operation timed out", MORTISE_ETIMEOUT },
+	{ -3, "Rate limited", "Too many requests", 0 },
+	{ 0 },
+};
+
+static const struct mor_quirk quirks[] = {
+	{ "watchdog", "learn", "learn|strict|off",
+	  "What unanswered pings mean. learn: two in a row kill an idle plugin, and a busy one that has answered a ping "
+	  "during a request before (the official SDKs cannot); strict: they kill, whatever it does; off: no pings." },
+	{ "shutdown", "note", "note|request", "How shutdown is sent: as the specification says, or as the plugin emulator does." },
+	{ "frame_pad", NULL, NULL,
+	  "Messages are padded with blanks to a multiple of so many bytes, for plugins that read blocks (4096)." },
+	{ 0 },
+};
+
+const struct mor_dialect mor_dialect_gassist = {
+	.name = "gassist",
+	.title = "G-Assist plugins, protocol V2",
+	.spec_url = "https://github.com/NVIDIA/G-Assist",
+	.doc = "Plugins of an assistant: the host runs a function, the plugin streams its answer and may ask for a "
+	       "conversation (keep_session). One request at a time; pings watch over it.",
+	.manifest = "manifest.json",
+	.shape = MOR_SHAPE_SESSION,
+	.env = MOR_ENV_INHERIT,
+	.confine = MOR_GUARDED,
+	.framing = MOR_FRAMING_BE32,
+	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL |
+		MOR_WIRE_NAN_OK | MOR_WIRE_ANY_REF,
+	.max_in_flight = 1,
+	.frame_limit = 64 * MIB,
+	.send_limit = 10 * MIB, /* what the SDKs read */
+	.queue_limit = 64 * MIB,
+	.session_ms = 5 * 60 * 1000,
+	/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */
+	.stop = { .bye_ms = 2000, .term_ms = 3000, .kill_ms = 2000 },
+	.health = { .flags = MOR_HEALTH_IDLE | MOR_HEALTH_BUSY | MOR_HEALTH_KILL | MOR_HEALTH_LEARN, .every_ms = 2000, .misses = 2 },
+	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000 },
+	.methods = methods,
+	.codes = codes,
+	.quirks = quirks,
+	.example = "mortise chat build/plugins/lookout",
+};

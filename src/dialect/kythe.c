@@ -1,0 +1,245 @@
+/*
+ * kythe: analyzers of source code, as Kythe's RFC 3339 has them (protocols/kythe.md; R1 to R36 and the numbered decisions
+ * are those of field/kythe.md). Here the plugin calls and the host serves. Records, files and entries are the driver's, an
+ * embedder that knows only mortise.h: it answers `analyze` and `vname` and hears `log` and `done` as events.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "dialect/internal.h"
+
+#define PROTOCOL "kythe1"
+#define GRACE_MS 10000 /* R13: "must be at least 10 seconds" */
+
+/* ---- init ---- */
+
+static const struct mor_field init_params[] = {
+	{ .name = "protocol", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = PROTOCOL, .doc = "Protocol version label" },
+	{ .name = "outputEncoding",
+	  .also = "output-encoding|output_encoding",
+	  .type = MOR_T_STRING,
+	  .def = "\"protobuf\"",
+	  .one_of = "json|protobuf",
+	  .doc = "How the output file will be written" },
+	{ 0 },
+};
+static const struct mor_field init_result[] = {
+	{ .name = "protocol", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The same label" },
+	{ .name = "outputEncoding", .type = MOR_T_STRING, .doc = "What was agreed on; not in the specification" },
+	{ 0 },
+};
+
+/* ---- analyze ---- */
+
+static const struct mor_field analysis_types[] = {
+	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "\"/kythe/index/go\"; \"/\" is any" },
+	{ 0 },
+};
+static const struct mor_field analyze_params[] = {
+	{ .name = "types",
+	  .type = MOR_T_ARRAY,
+	  .doc = "Types of analysis that it can do; missing or empty: any",
+	  .fields = analysis_types },
+	{ .name = "language", .type = MOR_T_STRING, .doc = "RFC 2966: L stands for types [/kythe/index/L]" },
+	{ 0 },
+};
+static const struct mor_field paths[] = {
+	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED },
+	{ 0 },
+};
+static const struct mor_field variables[] = {
+	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Of the variable" },
+	{ .name = "value", .type = MOR_T_STRING, .doc = "Missing: empty" },
+	{ 0 },
+};
+static const struct mor_field analyze_result[] = {
+	{ .name = "workingDir", .type = MOR_T_STRING, .doc = "Absolute; relative paths are relative to it" },
+	{ .name = "inputs", .type = MOR_T_ARRAY, .flags = MOR_F_REQUIRED, .doc = "Where to begin, as the record spells them", .fields = paths },
+	{ .name = "input", .type = MOR_T_STRING, .doc = "The first of them, for who read the example" },
+	{ .name = "arguments", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
+	{ .name = "environment", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
+	{ .name = "output", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute; empty, and to be appended to" },
+	{ .name = "entryContext", .type = MOR_T_STRING, .doc = "Of the record: its preprocessor context" },
+	{ .name = "outputKey", .type = MOR_T_STRING, .doc = "Of the record: what the compiler would have written" },
+	{ .name = "details", .type = MOR_T_ARRAY, .doc = "Objects with \"@type\"" },
+	{ 0 },
+};
+
+/* ---- vname, log, done ---- */
+
+static const struct mor_field vname_params[] = {
+	{ .name = "path", .type = MOR_T_STRING, .doc = "As the record spells it" },
+	{ .name = "signature", .type = MOR_T_STRING, .def = "\"\"", .doc = "Of the node; none for the file itself" },
+	{ 0 },
+};
+#define VNAME_FIELDS                                                                              \
+	{ .name = "signature", .type = MOR_T_STRING, .doc = "As asked" },                         \
+	{ .name = "corpus", .type = MOR_T_STRING, .doc = "Collection of related files" },         \
+	{ .name = "root", .type = MOR_T_STRING, .doc = "Subset of the corpus" },                  \
+	{ .name = "path", .type = MOR_T_STRING, .doc = "Relative to the root" },                  \
+	{ .name = "language", .type = MOR_T_STRING, .doc = "Of the node; none for a file" }
+static const struct mor_field vname[] = { VNAME_FIELDS, { 0 } };
+static const struct mor_field vname_result[] = {
+	{ .name = "vname", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .doc = "The complete VName", .fields = vname },
+	VNAME_FIELDS, /* and once more, flat: the transcript has it so */
+	{ 0 },
+};
+static const struct mor_field log_params[] = {
+	{ .name = "message",
+	  .type = MOR_T_STRING | MOR_T_OBJECT,
+	  .doc = "kythe.proto.common.Diagnostic, or its text alone" },
+	{ 0 },
+};
+
+static const struct mor_method methods[] = {
+	{
+		.name = "init",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_HELLO,
+		.timeout_ms = 30000,
+		.params = init_params,
+		.result = init_result,
+		.spec = "Methods, init",
+		.doc = "The first message, and the only one of its kind. An unknown version or encoding, another method "
+		       "before, a second init: ProtocolError, and its stdin is closed.",
+	},
+	{
+		.name = "analyze",
+		.also = "analysis",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_SERVE,
+		.flags = MOR_M_ONE_AT_A_TIME,
+		.params = analyze_params,
+		.result = analyze_result,
+		.spec = "Methods, analyze",
+		.doc = "Asks for a record and waits until there is one; nothing else waits meanwhile. A second one before "
+		       "done: ProtocolError, and its stdin is closed. At the end of the work it is not answered: its stdin is "
+		       "closed.",
+	},
+	{
+		.name = "vname",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_SERVE,
+		.params = vname_params,
+		.result = vname_result,
+		.spec = "Methods, vname",
+		.doc = "The complete VName for a path and a signature.",
+	},
+	{
+		.name = "log",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_LOG,
+		.settle = MOR_BY_WRITE,
+		.data = "/message",
+		.params = log_params,
+		.spec = "Methods, log",
+		.doc = "Something to be logged with the current analysis. Not answered, id or no id.",
+	},
+	{
+		.name = "done",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_DONE,
+		.settle = MOR_BY_WRITE,
+		.params = log_params,
+		.spec = "Methods, done",
+		.doc = "The current analysis is complete, whatever the message says. Not answered, id or no id. Failure is "
+		       "told by exiting without it.",
+	},
+	{ 0 },
+};
+
+static const struct mor_code codes[] = {
+	{ -1, "ProtocolError", "A violation of the protocol; its stdin is closed", MORTISE_EPROTO },
+	{ -32700, "Parse error", "A frame that is no JSON", 0 },
+	{ -32600, "Invalid Request", "JSON that is no request", 0 },
+	{ -32601, "Method not found", "None of the five", 0 },
+	{ -32602, "Invalid params", "Wrong types, positions instead of names, an invalid analysis type", 0 },
+	{ -32603, "Internal error", "The driver failed inside", 0 },
+	{ 0 },
+};
+
+static const struct mor_quirk quirks[] = {
+	{ "reply_to_notifications", "false", "true|false",
+	  "answer log and done that carry an id with null, for generic clients that wait for it" },
+	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame" },
+	{ 0 },
+};
+
+/* ---- the answer to init ---- */
+
+static int refuse(mortise_error *err, int status, int64_t code, const char *what, const struct mor_value *value, const char *known)
+{
+	mor_fail(err, status, "%s \"%.40s\": this host knows %s", what, mor_json_text(value, ""), known);
+	err->rpc_code = code;
+	return status;
+}
+
+/* By any of its three spellings; whoever sends several must mean one. */
+static int read_encoding(const struct mor_value *params, const char **ret, mortise_error *err)
+{
+	static const char *const names[] = { "outputEncoding", "output-encoding", "output_encoding" };
+	const struct mor_value *found = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct mor_value *value = mor_json_get(params, names[i]);
+
+		if (!value || mor_json_type(value) == MOR_JSON_NULL)
+			continue;
+		if (found && !mor_json_equal(found, value))
+			return refuse(err, MORTISE_EINPUT, -32602, "two encodings, one of them", value, "only one");
+		found = value;
+	}
+	*ret = mor_json_text(found, found ? "" : "protobuf");
+	if (strcmp(*ret, "json") != 0 && strcmp(*ret, "protobuf") != 0)
+		return refuse(err, MORTISE_EPROTO, -1, "output encoding", found, "json and protobuf");
+	return 0;
+}
+
+static int on_request(struct mor_session *session, const struct mor_method *method, const struct mor_value *params,
+		      struct mor_buf *ret_result, mortise_error *err)
+{
+	struct mor_writer w = { .out = ret_result };
+	const struct mor_value *protocol = mor_json_get(params, "protocol");
+	const char *encoding;
+	int r;
+
+	(void)session;
+	if (method->role != MOR_ROLE_HELLO)
+		return 0;
+	if (mor_json_type(params) == MOR_JSON_ARRAY)
+		return refuse(err, MORTISE_EINPUT, -32602, "params by position", NULL, "only names");
+	if (strcmp(mor_json_text(protocol, ""), PROTOCOL) != 0)
+		return refuse(err, MORTISE_EPROTO, -1, "protocol", protocol, PROTOCOL);
+	r = read_encoding(params, &encoding, err);
+	if (r < 0)
+		return r;
+	mor_w_object(&w);
+	mor_w_pair(&w, "protocol", PROTOCOL);
+	mor_w_pair(&w, "outputEncoding", encoding);
+	mor_w_end(&w);
+	return ret_result->status < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 1;
+}
+
+static const struct mor_hooks hooks = { .on_request = on_request };
+
+const struct mor_dialect mor_dialect_kythe = {
+	.name = "kythe",
+	.title = "Kythe analyzers",
+	.spec_url = "https://github.com/kythe/kythe/pull/3339",
+	.doc = "The plugin is the client: it asks for a compilation record, reads the files at the record's paths, appends "
+	       "entries to the output file, says done and asks for the next. The host sends no request of its own.",
+	.shape = MOR_SHAPE_SESSION,
+	.env = MOR_ENV_INHERIT,
+	.confine = MOR_GUARDED,
+	.framing = MOR_FRAMING_DECIMAL,
+	.wire = MOR_WIRE_BATCH_IN | MOR_WIRE_NOISE_IS_BREACH | MOR_WIRE_PLUGIN_GREETS | MOR_WIRE_ANSWER_FAULTS,
+	.frame_limit = 256 * 1024 * 1024,
+	.queue_limit = 64 * 1024 * 1024,
+	.stop = { .bye_ms = 0, .term_ms = GRACE_MS, .kill_ms = 2000, .hold = true },
+	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000, .clean = 5 },
+	.methods = methods,
+	.codes = codes,
+	.quirks = quirks,
+	.hooks = &hooks,
+	.example = "mortise index project.kzip --analyzer ./my-analyzer -o project.entries",
+};

@@ -1,0 +1,243 @@
+/* Sunscreen: what its tables cannot say. A command's kind is looked up in the manifest; `commands` is compared with it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "dialect/internal.h"
+
+/* ---- what there is: KIND:NAME ---- */
+
+/* Filled by a walk over what is offered. */
+struct listing {
+	struct mor_slice wanted, kind; /* only what is called so, and of this kind; absent: any */
+	const struct mor_value *other; /* only what this object of kinds has not; NULL: all of it */
+	struct mor_buf names;          /* "scaffold:a, hook:b": what matches */
+	unsigned matches;
+	char found[100];               /* kind of the last match */
+};
+
+static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struct mor_slice name)
+{
+	return mor_json_get_slice(mor_json_get_slice(kinds, kind), name) != NULL;
+}
+
+static void take(struct listing *l, struct mor_slice kind, struct mor_slice name)
+{
+	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) || (l->kind.ptr && !mor_slice_eq(l->kind, kind)) ||
+	    (l->other && in_kinds(l->other, kind, name)) || !kind.ptr || !name.ptr || kind.len >= sizeof(l->found))
+		return;
+	mor_buf_printf(&l->names, "%s%.*s:%.*s", l->matches++ ? ", " : "", (int)kind.len, kind.ptr, (int)name.len, name.ptr);
+	memcpy(l->found, kind.ptr, kind.len);
+	l->found[kind.len] = '\0';
+}
+
+/* {"scaffold":{"indexer":"..."}}: plugin.toml's [commands], and the answer to "commands". */
+static void walk_kinds(const struct mor_value *kinds, struct listing *l)
+{
+	struct mor_json_iter kind = mor_json_iter(kinds);
+
+	while (mor_json_next(&kind)) {
+		struct mor_json_iter name = mor_json_iter(kind.value);
+
+		while (mor_json_type(kind.value) == MOR_JSON_OBJECT && mor_json_next(&name))
+			take(l, kind.name, name.name);
+	}
+}
+
+/* [{"kind":"app","name":"hello"}] and ["post-codama"]: sunscreen-plugin.json. */
+static void walk_lists(const struct mor_value *manifest, struct listing *l)
+{
+	struct mor_json_iter command = mor_json_iter(mor_json_get(manifest, "commands"));
+	struct mor_json_iter hook = mor_json_iter(mor_json_get(manifest, "hooks"));
+
+	while (mor_json_next(&command))
+		take(l, mor_json_string(mor_json_get(command.value, "kind")), mor_json_string(mor_json_get(command.value, "name")));
+	while (mor_json_next(&hook))
+		take(l, MOR_SLICE("hook"), mor_json_string(hook.value));
+}
+
+static void walk(const struct mor_value *manifest, struct listing *l)
+{
+	const struct mor_value *commands = mor_json_get(manifest, "commands");
+
+	if (mor_json_type(commands) == MOR_JSON_OBJECT)
+		walk_kinds(commands, l);
+	else
+		walk_lists(manifest, l);
+	mor_buf_byte(&l->names, '\0');
+}
+
+/* ---- which of them is meant ---- */
+
+struct meant {
+	char kind[100];
+	struct mor_slice name;
+};
+
+static int unknown(const struct mor_session *session, const char *action, mortise_error *err)
+{
+	struct listing all = { 0 };
+	int r;
+
+	walk(session->manifest, &all);
+	r = mor_fail(err, MORTISE_EUNSUPPORTED, "%s: has no command \"%s\": it has %s", session->name, action,
+		     all.matches ? all.names.data : "none");
+	mor_buf_fini(&all.names);
+	return r;
+}
+
+/* "scaffold:indexer", or "indexer" where only one kind has it. A plugin whose manifest lists nothing is believed. */
+static int resolve(const struct mor_session *session, const char *action, struct meant *ret, mortise_error *err)
+{
+	const char *colon = strchr(action, ':');
+	struct listing l = { .wanted = mor_slice_of(colon ? colon + 1 : action) };
+	bool lists = mor_json_get(session->manifest, "commands") || mor_json_get(session->manifest, "hooks");
+	int r = 0;
+
+	if (colon)
+		l.kind = (struct mor_slice){ action, (size_t)(colon - action) };
+	walk(session->manifest, &l);
+	ret->name = l.wanted;
+	if (mor_buf_failed(&l.names))
+		r = mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", session->name);
+	else if (l.matches > 1)
+		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", session->name, action, l.names.data);
+	else if (l.matches == 1)
+		memcpy(ret->kind, l.found, sizeof(ret->kind));
+	else if (!lists && colon && l.kind.len && l.kind.len < sizeof(ret->kind))
+		memcpy(ret->kind, action, l.kind.len);
+	else
+		r = unknown(session, action, err);
+	mor_buf_fini(&l.names);
+	return r;
+}
+
+static bool is_hook(const struct meant *meant)
+{
+	return strcmp(meant->kind, "hook") == 0;
+}
+
+static const struct mor_method *row(const struct mor_session *session, const char *name)
+{
+	return mor_dialect_method(session->dialect, MOR_FROM_HOST, mor_slice_of(name));
+}
+
+/* What the embedder gave, but for the members that we write. */
+static void write_rest(struct mor_writer *w, const struct mor_value *params, const char *ours)
+{
+	struct mor_json_iter it = mor_json_iter(params);
+
+	while (mor_json_type(params) == MOR_JSON_OBJECT && mor_json_next(&it)) {
+		if (mor_text_in(it.name, ours))
+			continue;
+		mor_w_key_slice(w, it.name);
+		mor_w_value(w, it.value);
+	}
+}
+
+/* The method's own name, for those who bring all of its params. */
+static bool is_method(const struct mor_session *session, const char *action)
+{
+	const struct mor_method *found = row(session, action);
+
+	return found && found->role == MOR_ROLE_CALL && strcmp(found->name, action) == 0;
+}
+
+static bool offers(const struct mor_session *session, const char *action)
+{
+	struct listing l = { .wanted = mor_slice_of(action) };
+
+	walk(session->manifest, &l);
+	mor_buf_fini(&l.names);
+	return l.matches > 0;
+}
+
+/* ---- hooks: plugin.toml ---- */
+
+static int shape_call(struct mor_session *session, const char *action, struct mor_slice params,
+		      const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_writer w = { .out = ret_params };
+	struct meant meant = { 0 };
+	int r;
+
+	if (is_method(session, action) && !offers(session, action)) {
+		*ret_method = row(session, action);
+		return 0;
+	}
+	if ((r = resolve(session, action, &meant, err)) < 0 ||
+	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
+		return r;
+	*ret_method = row(session, is_hook(&meant) ? "hook" : "run");
+	mor_w_object(&w);
+	if (is_hook(&meant)) {
+		mor_w_key(&w, "name");
+		mor_w_slice(&w, meant.name);
+		write_rest(&w, mor_doc_root(doc), "name");
+	} else {
+		MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT;
+
+		mor_buf_printf(&full, "%s:%.*s", meant.kind, (int)meant.name.len, meant.name.ptr);
+		mor_w_key(&w, "command");
+		mor_w_slice(&w, mor_buf_view(&full));
+		write_rest(&w, mor_doc_root(doc), "command");
+	}
+	mor_w_end(&w);
+	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", session->name) : 0;
+}
+
+/* What is on disk is what people have read; what runs is what counts. */
+static int greeted(struct mor_session *session, const struct mor_method *method, const struct mor_value *result,
+		   mortise_error *err)
+{
+	const struct mor_value *listed = mor_json_get(session->manifest, "commands");
+	struct listing ours = { .other = result }, theirs = { .other = listed };
+
+	(void)method;
+	(void)err;
+	if (!session->manifest || mor_json_type(result) != MOR_JSON_OBJECT)
+		return 0;
+	walk_kinds(listed, &ours);
+	walk_kinds(result, &theirs);
+	if (ours.matches || theirs.matches)
+		session->warn(session, "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only the plugin "
+			      "has %.*s", ours.matches ? (int)ours.names.len : 7, ours.matches ? ours.names.data : "nothing",
+			      theirs.matches ? (int)theirs.names.len : 7, theirs.matches ? theirs.names.data : "nothing");
+	mor_buf_fini(&ours.names);
+	mor_buf_fini(&theirs.names);
+	return 0;
+}
+
+const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greeted = greeted };
+
+/* ---- hooks: sunscreen-plugin.json ---- */
+
+static int shape_json_call(struct mor_session *session, const char *action, struct mor_slice params,
+			   const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_writer w = { .out = ret_params };
+	struct meant meant = { 0 };
+	int r;
+
+	if (is_method(session, action) && !offers(session, action)) {
+		*ret_method = row(session, action);
+		return 0;
+	}
+	if ((r = resolve(session, action, &meant, err)) < 0 ||
+	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
+		return r;
+	*ret_method = row(session, is_hook(&meant) ? "sunscreen.hook/run" : "sunscreen.command/run");
+	mor_w_object(&w);
+	mor_w_key(&w, "command");
+	mor_w_slice(&w, meant.name);
+	mor_w_pair(&w, "kind", meant.kind);
+	mor_w_pair(&w, "plugin", mor_json_text(mor_json_get(session->manifest, "name"), session->name));
+	write_rest(&w, mor_doc_root(doc), "command|kind|plugin");
+	mor_w_end(&w);
+	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", session->name) : 0;
+}
+
+const struct mor_hooks mor_sunscreen_json_hooks = { .shape_call = shape_json_call };

@@ -1,0 +1,202 @@
+/*
+ * Plugins that call and are served: their greeting, one request at a time, ends that are no death. Everything here
+ * follows from fields of the dialect (PLUGIN_GREETS, ONE_AT_A_TIME, restart.clean, ANSWER_FAULTS); dialect.h says what
+ * each of them means.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+
+static bool greets(const mortise_plugin *plugin)
+{
+	return plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS;
+}
+
+/* The plugin's row of this role, or NULL. */
+static const struct mor_method *row_of_plugin(const struct mor_dialect *dialect, enum mor_role role)
+{
+	const struct mor_method *row = NULL;
+
+	while ((row = mor_dialect_role(dialect, role, row)))
+		if (row->from == MOR_FROM_PLUGIN)
+			return row;
+	return NULL;
+}
+
+/* Answered where there is somebody to answer; then the session is over. */
+__attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin, const struct mor_message *message,
+							  struct mor_batch *batch, const char *format, ...)
+{
+	char text[256];
+	mortise_error error;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mor_fail(&error, MORTISE_EPROTO, "%s", text);
+	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_EPROTO, error.rpc_code);
+	mor_request_error(plugin, message, batch, &error);
+}
+
+/* ---- its greeting ---- */
+
+static void on_silence(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, hello_timer);
+	const struct mor_method *row = row_of_plugin(plugin->dialect, MOR_ROLE_HELLO);
+	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
+	mortise_error error;
+	char limit[32];
+
+	MOR_HOLD(plugin);
+	if (plugin->state != MORTISE_GREETING)
+		return;
+	plugin->counters.timeouts++;
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)",
+		 plugin->session.name, row->name, mor_format_ms(ms, limit), row->name);
+	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
+}
+
+void mor_client_await_hello(mortise_plugin *plugin)
+{
+	const struct mor_method *row = row_of_plugin(plugin->dialect, MOR_ROLE_HELLO);
+	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
+
+	if (ms && mor_timer_set(plugin->host->loop, &plugin->hello_timer, ms, on_silence) < 0)
+		mor_event(plugin, MORTISE_EVENT_WARNING, "its greeting has no time limit: out of memory");
+}
+
+bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+		       struct mor_batch *batch)
+{
+	bool hello = row && row->role == MOR_ROLE_HELLO;
+	char name[64];
+
+	if (!greets(plugin))
+		return true;
+	mor_excerpt(message->method, name, sizeof(name));
+	if (hello && message->kind == MOR_MSG_NOTE)
+		breach(plugin, message, batch, "\"%s\" without an id: there is nobody to answer", name);
+	else if (hello && plugin->was_ready)
+		breach(plugin, message, batch, "\"%s\" for the second time", name);
+	else if (!hello && !plugin->was_ready)
+		breach(plugin, message, batch, "\"%s\" before \"%s\"", name, row_of_plugin(plugin->dialect, MOR_ROLE_HELLO)->name);
+	else
+		return true;
+	return false;
+}
+
+void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer)
+{
+	mortise_event event = { .type = MORTISE_EVENT_NOTE, .method = row->name, .params = { answer.ptr, answer.len } };
+
+	mor_timer_stop(&plugin->hello_timer);
+	mor_doc_free(plugin->hello);
+	plugin->hello = NULL;
+	/* Without memory describe will not show it; that is all. */
+	(void)mor_doc_parse(answer, 0, 0, &plugin->hello, NULL);
+	plugin->session.hello = plugin->hello ? mor_doc_root(plugin->hello) : NULL;
+	mor_event_full(plugin, &event);
+	if (plugin->state == MORTISE_GREETING && plugin->link)
+		mor_supervise_ready(plugin);
+}
+
+/* ---- one at a time ---- */
+
+static bool one_at_a_time(const struct mor_method *row)
+{
+	return row && (row->flags & MOR_M_ONE_AT_A_TIME);
+}
+
+bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+			  struct mor_batch *batch)
+{
+	if (!one_at_a_time(row) || !plugin->work.row)
+		return true;
+	breach(plugin, message, batch, "\"%s\" while another one is %s", row->name,
+	       plugin->work.handed_out ? "under way" : "waiting for its answer");
+	return false;
+}
+
+void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row)
+{
+	if (one_at_a_time(row))
+		plugin->work = (struct mor_work){ .row = row };
+}
+
+void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success)
+{
+	if (!one_at_a_time(row))
+		return;
+	plugin->work.handed_out = success;
+	if (success && row_of_plugin(plugin->dialect, MOR_ROLE_DONE))
+		return;
+	plugin->work = (struct mor_work){ 0 };
+	if (success)
+		plugin->clean_exits = 0;
+}
+
+bool mor_client_ends_work(const struct mor_dialect *dialect)
+{
+	for (const struct mor_method *row = dialect->methods; row->name; row++)
+		if (row->from == MOR_FROM_PLUGIN && one_at_a_time(row))
+			return true;
+	return false;
+}
+
+bool mor_client_done(mortise_plugin *plugin, const struct mor_message *message)
+{
+	char name[64];
+
+	if (plugin->work.handed_out) {
+		plugin->work = (struct mor_work){ 0 };
+		plugin->clean_exits = 0;
+		return true;
+	}
+	mor_excerpt(message->method, name, sizeof(name));
+	if (plugin->session.strict)
+		breach(plugin, message, NULL, "\"%s\" with nothing under way", name);
+	else
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" with nothing under way: ignored", name);
+	return false;
+}
+
+/* ---- ends ---- */
+
+bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how)
+{
+	bool asked = plugin->state == MORTISE_DRAINING && !plugin->walked_out;
+
+	return plugin->restart.clean && how->clean && !asked && !plugin->work.handed_out && !plugin->truncated[0] &&
+	       !plugin->in_flight && mor_list_empty(&plugin->queue);
+}
+
+enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure)
+{
+	if (plugin->flags & MORTISE_NO_RESTART)
+		return MORTISE_STOPPED;
+	if (++plugin->clean_exits >= plugin->restart.clean) {
+		mor_fail(failure, MORTISE_ECLOSED, "%s: ended by itself %u times in a row without finishing anything and is not started again (restart.clean)",
+			 plugin->session.name, plugin->clean_exits);
+		return MORTISE_FAILED;
+	}
+	plugin->restart_ms = 0;
+	return MORTISE_BACKOFF;
+}
+
+/* ---- faults ---- */
+
+void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const char *text)
+{
+	bool json = fault == MOR_FAULT_NO_MESSAGE;
+
+	mor_event_printf(plugin, MORTISE_EVENT_WARNING, "%s", text);
+	if (!plugin->gone && plugin->link && plugin->rung < MOR_RUNG_INPUT)
+		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, json ? -32600 : -32700, json ? "Invalid Request" : "Parse error");
+}

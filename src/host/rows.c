@@ -1,0 +1,53 @@
+/* Rows with `when` are there only under a quirk: a plugin that lacks some gets a table of its own. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "host/host.h"
+
+/* "quirk=value" */
+static bool is_met(mortise_plugin *plugin, const char *when)
+{
+	const char *equals = when ? strchr(when, '=') : NULL, *value;
+	char quirk[48];
+
+	if (!equals || (size_t)(equals - when) >= sizeof(quirk))
+		return true;
+	memcpy(quirk, when, (size_t)(equals - when));
+	quirk[equals - when] = '\0';
+	value = plugin->session.quirk(&plugin->session, quirk);
+	return value && strcmp(value, equals + 1) == 0;
+}
+
+int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
+{
+	const struct mor_dialect *all = plugin->dialect;
+	struct mor_method *rows;
+	size_t count = 0, left_out = 0, kept = 0;
+
+	for (; all->methods && all->methods[count].name; count++)
+		left_out += !is_met(plugin, all->methods[count].when);
+	if (!left_out)
+		return 0;
+	plugin->own_dialect = mor_alloc(sizeof(*plugin->own_dialect));
+	rows = plugin->own_dialect ? mor_zalloc((count + 1) * sizeof(*rows)) : NULL;
+	if (!rows) {
+		mor_free(plugin->own_dialect);
+		plugin->own_dialect = NULL;
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < count; i++)
+		if (is_met(plugin, all->methods[i].when))
+			rows[kept++] = all->methods[i];
+	*plugin->own_dialect = *all;
+	plugin->own_dialect->methods = rows;
+	plugin->dialect = plugin->session.dialect = plugin->own_dialect;
+	return 0;
+}
+
+void mor_rows_free(mortise_plugin *plugin)
+{
+	if (plugin->own_dialect)
+		mor_free((struct mor_method *)plugin->own_dialect->methods);
+	mor_free(plugin->own_dialect);
+}

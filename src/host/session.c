@@ -1,0 +1,111 @@
+/*
+ * Conversations. A result that says `keep` opens one: from then on INPUT rows may be called, until a turn ends without
+ * saying so. Its total is counted from the first `keep`, so that no plugin holds its user for ever; the end is
+ * announced in time and kills.
+ */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+
+#define ANNOUNCED_MS 30000 /* before the end */
+
+static void on_timer(struct mor_timer *timer);
+
+bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
+{
+	return row->keep && mor_json_bool(mor_json_at(value, row->keep), false);
+}
+
+static void tell(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)
+{
+	mortise_event event = { .type = MORTISE_EVENT_SESSION, .method = what, .text = text, .count = left_ms };
+
+	mor_event_full(plugin, &event);
+}
+
+static int64_t left_ms(const mortise_plugin *plugin)
+{
+	return plugin->keep.since_ms + plugin->keep.total_ms - mor_loop_now_ms(plugin->host->loop);
+}
+
+/* Without memory for a timer the total is not watched: better a long conversation than a killed one. */
+static void wait_ms(mortise_plugin *plugin, int64_t ms)
+{
+	(void)mor_timer_set(plugin->host->loop, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_timer);
+}
+
+static void announce(mortise_plugin *plugin)
+{
+	int64_t left = left_ms(plugin);
+	char text[128], time[32];
+
+	plugin->keep.announced = true;
+	wait_ms(plugin, left);
+	snprintf(text, sizeof(text), "the session ends in %s (limits.session gives it longer; 0: no limit)",
+		 mor_format_ms((uint64_t)(left + 999) / 1000 * 1000, time));
+	tell(plugin, "ends_soon", (uint64_t)left, text);
+}
+
+static void time_is_up(mortise_plugin *plugin)
+{
+	mortise_error error;
+	char total[32];
+
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: killed: its session has lasted %s, which is all it may (limits.session gives it longer; 0: no limit)",
+		 plugin->session.name, mor_format_ms(plugin->keep.total_ms, total));
+	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	plugin->counters.timeouts++;
+	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+}
+
+static void on_timer(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, keep.timer);
+
+	MOR_HOLD(plugin);
+	if (!plugin->keep.announced && left_ms(plugin) > 0)
+		announce(plugin);
+	else
+		time_is_up(plugin);
+}
+
+static void begin(mortise_plugin *plugin)
+{
+	struct mor_keep_state *keep = &plugin->keep;
+
+	keep->open = true;
+	keep->announced = false;
+	keep->since_ms = mor_loop_now_ms(plugin->host->loop);
+	if (keep->total_ms)
+		wait_ms(plugin, (int64_t)keep->total_ms - ANNOUNCED_MS);
+	tell(plugin, "begins", keep->total_ms ? keep->total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
+}
+
+void mor_keep_close(mortise_plugin *plugin, const char *why)
+{
+	if (!plugin->keep.open)
+		return;
+	plugin->keep.open = false;
+	mor_timer_stop(&plugin->keep.timer);
+	tell(plugin, "over", 0, why);
+}
+
+void mor_keep_settled(mortise_plugin *plugin, bool keep)
+{
+	if (plugin->gone)
+		return;
+	if (!keep || plugin->state != MORTISE_READY)
+		mor_keep_close(plugin, "the session is over: the plugin waits for no further input");
+	else if (!plugin->keep.open)
+		begin(plugin);
+}
+
+int mor_keep_check(const mortise_call *call, mortise_error *err)
+{
+	if (call->method->role != MOR_ROLE_INPUT || call->plugin->keep.open || (call->flags & MORTISE_RAW))
+		return 0;
+	return mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" refused: no session is open, the plugin has not asked for further input",
+			call->plugin->session.name, call->name);
+}

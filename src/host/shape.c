@@ -1,0 +1,100 @@
+/*
+ * One process per call. ONE_CALL: no greeting, one request, its input is closed, and the answer counts once the process
+ * has ended well. ONE_RUN: greeting, one call, the stop ladder. Either way the end of a process is nobody's death: the
+ * plugin is STOPPED, and calls that waited get a process of their own.
+ */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "host/host.h"
+#include "wire/envelope.h"
+
+void mor_shape_sent(mortise_plugin *plugin)
+{
+	plugin->spent = true;
+	if (plugin->dialect->shape == MOR_SHAPE_ONE_CALL)
+		plugin->link->ops->close_input(plugin->link); /* once the request is written */
+}
+
+bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	if (plugin->dialect->shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
+		return false;
+	if (plugin->held.len) {
+		plugin->counters.dropped++;
+		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "a second answer to \"%s\"", call->name);
+		return true;
+	}
+	return mor_buf_slice(&plugin->held, message->whole) == 0;
+}
+
+/* With a process still there: ONE_CALL's call was given up, ONE_RUN's is over. */
+void mor_shape_settled(mortise_plugin *plugin)
+{
+	if (mor_shape_is_session(plugin) || !plugin->spent || !plugin->link || plugin->state != MORTISE_READY)
+		return;
+	plugin->resumes = true;
+	mor_supervise_stop(plugin, plugin->dialect->shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MORTISE_STOPPED,
+			   "its call is over");
+}
+
+/* What becomes of a call whose process has ended without a word. */
+static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
+{
+	if (plugin->dialect->shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->spent)
+		return;
+	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->session.name, how->text,
+		 plugin->truncated[0] ? "; " : "", plugin->truncated,
+		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
+		 plugin->counters.noise_bytes ? "--verbose shows it" : "");
+}
+
+static void answer(mortise_call *call, struct mor_slice whole)
+{
+	mortise_plugin *plugin = call->plugin;
+	struct mor_message message = { .id_int = -1 };
+	mortise_error error;
+
+	/* It has been read before: only memory can be missing. */
+	if (mor_envelope_scan(whole, plugin->link_options.envelope_flags, plugin->link_options.max_depth, &message, &error) < 0)
+		mor_call_fail(call, &error);
+	else
+		mor_call_answer(call, &message);
+}
+
+static void start_next(mortise_plugin *plugin)
+{
+	mortise_error error;
+
+	if (plugin->gone || plugin->state != MORTISE_STOPPED || mor_list_empty(&plugin->queue))
+		return;
+	if (mor_supervise_start(plugin, &error) < 0)
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
+{
+	bool stopped = plugin->state == MORTISE_DRAINING && !plugin->resumes;
+	mortise_call *call = plugin->spent ? mor_call_only(plugin) : NULL;
+	struct mor_buf held = plugin->held;
+	mortise_error error = *said;
+	struct mor_list taken;
+
+	plugin->held = (struct mor_buf)MOR_BUF_INIT;
+	if (call && !held.len)
+		describe_silence(plugin, how, &error);
+	if (call && !(held.len && how->clean))
+		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+	mor_supervise_drop_link(plugin);
+	/* A process that never got so far as to be called would not do better next time. */
+	mor_call_take(plugin, &taken, stopped || !plugin->spent);
+	mor_health_ended(plugin, NULL);
+	mor_state_set(plugin, MORTISE_STOPPED, how->text);
+	if (call && call->state != MOR_CALL_LATE && held.len && how->clean)
+		answer(call, mor_buf_view(&held));
+	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
+	mor_buf_fini(&held);
+	start_next(plugin);
+}

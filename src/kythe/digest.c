@@ -1,0 +1,32 @@
+#include "kythe/digest.h"
+
+#include <string.h>
+
+void mor_digest_begin(struct sha256_ctx *sha)
+{
+	sha256_init(sha);
+}
+
+void mor_digest_add(struct sha256_ctx *sha, const void *bytes, size_t len)
+{
+	if (len)
+		sha256_update(sha, len, bytes);
+}
+
+void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char raw[SHA256_DIGEST_SIZE];
+
+	sha256_digest(sha, sizeof(raw), raw);
+	for (size_t i = 0; i < sizeof(raw); i++) {
+		ret_hex[2 * i] = digits[raw[i] >> 4];
+		ret_hex[2 * i + 1] = digits[raw[i] & 15];
+	}
+	ret_hex[MOR_DIGEST_HEX] = '\0';
+}
+
+bool mor_digest_valid(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == MOR_DIGEST_HEX && text[MOR_DIGEST_HEX] == '\0';
+}

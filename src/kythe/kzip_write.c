@@ -1,0 +1,601 @@
+/*
+ * Writing. Contents are copied into a spool, an unnamed file beside the archive, and hashed on the way: what is named by a
+ * digest is what was hashed, even if the source changes a moment later, and memory does not grow with the archive. At the
+ * end the entries are sorted and libzip packs them out of the spool into a file of its own that it renames.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zip.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kythe/digest.h"
+#include "kythe/kzip.h"
+#include "kythe/unit_order.h"
+
+#define PIECE ((size_t)64 << 10)
+
+enum place { FILES, PBUNITS, UNITS };
+static const char *const place_names[] = { "files", "pbunits", "units" }; /* in the order of the archive */
+
+struct item {
+	char digest[MOR_DIGEST_SIZE];
+	enum place place;
+	uint64_t offset, size; /* in the spool */
+};
+
+struct mor_kzip_writer {
+	char *path;
+	enum mor_kzip_encoding encoding;
+	int spool;
+	uint64_t end; /* of what counts in the spool */
+	struct item *items;
+	size_t count, room, files, units;
+	size_t *table; /* open addressing: index + 1 of an item, 0 free; a power of two of slots */
+	size_t slots;
+};
+
+/* ---- items ---- */
+
+static size_t slot_of(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+{
+	uint64_t hash = 0;
+
+	/* The digest is random enough by itself. */
+	for (size_t i = 0; i < 16; i++)
+		hash = hash << 4 | (uint64_t)(digest[i] <= '9' ? digest[i] - '0' : digest[i] - 'a' + 10);
+	return (size_t)(hash + (uint64_t)place) & (writer->slots - 1);
+}
+
+static size_t find_slot(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+{
+	size_t slot = slot_of(writer, place, digest);
+
+	while (writer->table[slot]) {
+		const struct item *item = &writer->items[writer->table[slot] - 1];
+
+		if (item->place == place && strcmp(item->digest, digest) == 0)
+			break;
+		slot = (slot + 1) & (writer->slots - 1);
+	}
+	return slot;
+}
+
+static bool is_there(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+{
+	return writer->slots && writer->table[find_slot(writer, place, digest)];
+}
+
+/* Items and table grow together: the table is never more than half full. */
+static int make_room(struct mor_kzip_writer *writer)
+{
+	size_t room = writer->room ? 2 * writer->room : 128;
+	struct item *items;
+	size_t *table;
+
+	if (writer->count < writer->room)
+		return 0;
+	items = mor_realloc(writer->items, room * sizeof(*items));
+	if (!items)
+		return MORTISE_ENOMEM;
+	writer->items = items;
+	table = mor_zalloc(2 * room * sizeof(*table));
+	if (!table)
+		return MORTISE_ENOMEM;
+	mor_free(writer->table);
+	writer->table = table;
+	writer->room = room;
+	writer->slots = 2 * room;
+	for (size_t i = 0; i < writer->count; i++)
+		table[find_slot(writer, items[i].place, items[i].digest)] = i + 1;
+	return 0;
+}
+
+static int add_item(struct mor_kzip_writer *writer, const struct item *item)
+{
+	int r = make_room(writer);
+
+	if (r < 0)
+		return r;
+	writer->items[writer->count++] = *item;
+	writer->table[find_slot(writer, item->place, item->digest)] = writer->count;
+	writer->files += item->place == FILES;
+	return 0;
+}
+
+/* ---- the spool ---- */
+
+/* One content on its way in. */
+struct inflow {
+	struct mor_kzip_writer *writer;
+	struct sha256_ctx sha;
+	uint64_t size;
+	mortise_error *err;
+};
+
+static void inflow_begin(struct inflow *in, struct mor_kzip_writer *writer, mortise_error *err)
+{
+	*in = (struct inflow){ .writer = writer, .err = err };
+	mor_digest_begin(&in->sha);
+}
+
+/* A mor_kzip_sink_fn. */
+static int inflow_add(const void *bytes, size_t len, void *arg)
+{
+	struct inflow *in = arg;
+	const char *p = bytes;
+
+	mor_digest_add(&in->sha, bytes, len);
+	while (len) {
+		ssize_t n = pwrite(in->writer->spool, p, len, (off_t)(in->writer->end + in->size));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return mor_fail_errno(in->err, MORTISE_ESYSTEM, errno, "%s: writing a temporary file", in->writer->path);
+		p += n;
+		len -= (size_t)n;
+		in->size += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Bytes of a content that is there already, or that failed, are written over by the next. */
+static int inflow_end(struct inflow *in, enum place place, const char *name)
+{
+	struct item item = { .place = place, .offset = in->writer->end, .size = in->size };
+
+	mor_digest_end(&in->sha, item.digest);
+	if (name)
+		memcpy(item.digest, name, MOR_DIGEST_SIZE);
+	if (is_there(in->writer, place, item.digest))
+		return 0;
+	if (add_item(in->writer, &item) < 0)
+		return mor_fail(in->err, MORTISE_ENOMEM, "out of memory");
+	in->writer->end += in->size;
+	return 0;
+}
+
+static int add_content(struct mor_kzip_writer *writer, enum place place, const char *name, struct mor_slice content,
+		       char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
+{
+	struct inflow in;
+	int r;
+
+	inflow_begin(&in, writer, err);
+	r = inflow_add(content.ptr, content.len, &in);
+	if (r < 0)
+		return r;
+	if (ret_digest) {
+		struct sha256_ctx copy = in.sha;
+
+		mor_digest_end(&copy, ret_digest);
+	}
+	return inflow_end(&in, place, name);
+}
+
+int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
+			      mortise_error *err)
+{
+	return add_content(writer, FILES, NULL, content, ret_digest, err);
+}
+
+static int copy_fd(struct inflow *in, int fd, const char *path, char *piece)
+{
+	ssize_t n;
+	int r = 0;
+
+	while (r == 0 && (n = read(fd, piece, PIECE)) != 0) {
+		if (n < 0 && errno != EINTR)
+			return mor_fail_errno(in->err, MORTISE_EINPUT, errno, "%s", path);
+		if (n > 0)
+			r = inflow_add(piece, (size_t)n, in);
+	}
+	return r;
+}
+
+static int open_input(const char *path, int *ret_fd, mortise_error *err)
+{
+	/* O_NONBLOCK: a FIFO without a writer does not hold us. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat info;
+
+	if (fd < 0)
+		return mor_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno,
+				      "%s", path);
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+		*ret_fd = fd;
+		return 0;
+	}
+	mor_fd_close(&fd);
+	return mor_fail(err, MORTISE_EINPUT, "%s: not a regular file", path);
+}
+
+int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65], mortise_error *err)
+{
+	struct sha256_ctx copy;
+	struct inflow in;
+	char *piece;
+	int fd = -1, r = open_input(path, &fd, err);
+
+	if (r < 0)
+		return r;
+	inflow_begin(&in, writer, err);
+	piece = mor_alloc(PIECE);
+	r = piece ? copy_fd(&in, fd, path, piece) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	mor_free(piece);
+	mor_fd_close(&fd);
+	if (r < 0)
+		return r;
+	copy = in.sha;
+	if (ret_digest)
+		mor_digest_end(&copy, ret_digest);
+	return inflow_end(&in, FILES, NULL);
+}
+
+/* ---- units ---- */
+
+/* A unit whose lists are in order; the parts themselves stay where they are. */
+struct ordered {
+	struct mor_unit unit;
+	struct mor_unit_order order;
+};
+
+static void ordered_fini(struct ordered *ordered)
+{
+	mor_free(ordered->unit.inputs);
+	mor_free(ordered->unit.env);
+	mor_free(ordered->unit.details);
+	mor_unit_order_fini(&ordered->order);
+}
+
+static int order_unit(const struct mor_unit *from, struct ordered *to)
+{
+	struct mor_unit *unit = &to->unit;
+	int r;
+
+	*to = (struct ordered){ .unit = *from };
+	unit->memory = NULL;
+	unit->inputs = mor_alloc(from->input_count * sizeof(*unit->inputs));
+	unit->env = mor_alloc(from->env_count * sizeof(*unit->env));
+	unit->details = mor_alloc(from->detail_count * sizeof(*unit->details));
+	if (!unit->inputs || !unit->env || !unit->details)
+		return MORTISE_ENOMEM;
+	r = mor_unit_order(from, &to->order);
+	if (r < 0)
+		return r;
+	unit->input_count = to->order.input_count;
+	unit->sources = to->order.sources;
+	for (size_t i = 0; i < unit->input_count; i++)
+		unit->inputs[i] = *to->order.inputs[i];
+	for (size_t i = 0; i < unit->env_count; i++)
+		unit->env[i] = *to->order.env[i];
+	for (size_t i = 0; i < unit->detail_count; i++)
+		unit->details[i] = *to->order.details[i];
+	return 0;
+}
+
+static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum place place, const char *digest,
+		       mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r = place == UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
+
+	return r < 0 ? r : add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
+}
+
+static int unit_name(const struct mor_unit *unit, const char *name, char digest[MOR_DIGEST_SIZE], mortise_error *err)
+{
+	int r = mor_unit_digest(unit, digest, err);
+
+	if (r != MORTISE_EUNSUPPORTED || !name || !mor_digest_valid(name))
+		return r;
+	memcpy(digest, name, MOR_DIGEST_SIZE);
+	return 0;
+}
+
+int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_unit *unit, const char *name,
+			     bool *ret_added, mortise_error *err)
+{
+	__attribute__((cleanup(ordered_fini))) struct ordered ordered = { 0 };
+	char digest[MOR_DIGEST_SIZE];
+	int r = unit_name(unit, name, digest, err);
+
+	if (r < 0)
+		return r;
+	if (ret_added)
+		*ret_added = false;
+	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? UNITS : PBUNITS, digest))
+		return 0;
+	if (order_unit(unit, &ordered) < 0)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	/* Protobuf first: it is the one that may be impossible, and then nothing must have been added. */
+	if (writer->encoding & MOR_KZIP_PROTO)
+		r = add_encoded(writer, &ordered.unit, PBUNITS, digest, err);
+	if (r == 0 && writer->encoding & MOR_KZIP_JSON)
+		r = add_encoded(writer, &ordered.unit, UNITS, digest, err);
+	writer->units += r == 0;
+	if (r == 0 && ret_added)
+		*ret_added = true;
+	return r;
+}
+
+/* ---- merging ---- */
+
+static int add_file_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, const char *digest, mortise_error *err)
+{
+	struct inflow in;
+	int r;
+
+	inflow_begin(&in, writer, err);
+	r = mor_kzip_file_read(kzip, digest, inflow_add, &in, err);
+	return r < 0 ? r : inflow_end(&in, FILES, NULL);
+}
+
+static int add_inputs_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, const struct mor_unit *unit,
+			 const char *name, mortise_error *err)
+{
+	size_t unused;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < unit->input_count; i++) {
+		const struct mor_input *input = &unit->inputs[i];
+		char path[200];
+
+		if (mor_digest_valid(input->digest) && is_there(writer, FILES, input->digest))
+			continue;
+		if (!mor_kzip_file_find(kzip, input->digest, &unused))
+			return mor_fail(err, MORTISE_EINPUT, "%s: unit %s: the content of its input \"%s\" is not in the archive",
+					mor_kzip_path(kzip), name, mor_excerpt(mor_slice_of(input->path), path, sizeof(path)));
+		r = add_file_of(writer, kzip, input->digest, err);
+	}
+	return r;
+}
+
+int mor_kzip_writer_add_kzip(struct mor_kzip_writer *writer, struct mor_kzip *kzip, mortise_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < mor_kzip_unit_count(kzip); i++) {
+		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
+		const char *name = mor_kzip_unit_digest(kzip, i);
+
+		r = mor_kzip_unit_read(kzip, i, &unit, err);
+		if (r == 0)
+			r = add_inputs_of(writer, kzip, unit, name, err);
+		if (r == 0 && (r = mor_kzip_writer_add_unit(writer, unit, name, NULL, err)) < 0)
+			mor_fail_prefix(err, mor_kzip_path(kzip));
+	}
+	return r;
+}
+
+/* ---- the archive ---- */
+
+size_t mor_kzip_writer_units(const struct mor_kzip_writer *writer)
+{
+	return writer->units;
+}
+
+size_t mor_kzip_writer_files(const struct mor_kzip_writer *writer)
+{
+	return writer->files;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->place != y->place ? (x->place > y->place) - (x->place < y->place) : strcmp(x->digest, y->digest);
+}
+
+/* A piece of the spool as libzip wants it. */
+struct outflow {
+	int fd;
+	uint64_t offset, size, done;
+	int failed; /* errno */
+};
+
+static zip_int64_t outflow_read(struct outflow *out, void *data, zip_uint64_t len)
+{
+	uint64_t left = out->size - out->done;
+	ssize_t n;
+
+	do
+		n = pread(out->fd, data, len < left ? len : left, (off_t)(out->offset + out->done));
+	while (n < 0 && errno == EINTR);
+	if (n < 0 || (n == 0 && left && len))
+		out->failed = n < 0 ? errno : EIO;
+	if (out->failed)
+		return -1;
+	out->done += (uint64_t)n;
+	return n;
+}
+
+static zip_int64_t outflow_stat(const struct outflow *out, void *data, zip_uint64_t len)
+{
+	zip_stat_t *stat = data;
+
+	if (len < sizeof(*stat))
+		return -1;
+	zip_stat_init(stat);
+	stat->valid = ZIP_STAT_SIZE;
+	stat->size = out->size;
+	return sizeof(*stat);
+}
+
+static zip_int64_t outflow_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t what)
+{
+	struct outflow *out = arg;
+
+	switch (what) {
+	case ZIP_SOURCE_OPEN:
+		out->done = 0;
+		return 0;
+	case ZIP_SOURCE_READ:
+		return outflow_read(out, data, len);
+	case ZIP_SOURCE_CLOSE:
+		return 0;
+	case ZIP_SOURCE_STAT:
+		return outflow_stat(out, data, len);
+	case ZIP_SOURCE_ERROR:
+		((int *)data)[0] = ZIP_ER_READ;
+		((int *)data)[1] = out->failed;
+		return 2 * sizeof(int);
+	case ZIP_SOURCE_FREE:
+		mor_free(out);
+		return 0;
+	case ZIP_SOURCE_SUPPORTS:
+		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+						      ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
+	default:
+		return -1;
+	}
+}
+
+/* Nothing of this machine or of this moment: owner's bits, 1970 as Kythe's writers have it (an extra field; the date of zip
+ * itself begins in 1980). */
+static bool set_attributes(zip_t *zip, zip_uint64_t index, mode_t mode)
+{
+	static const zip_uint8_t epoch[5] = { 1, 0, 0, 0, 0 }; /* modification time, 0 seconds */
+	zip_uint32_t dos = S_ISDIR(mode) ? 0x10 : 0;
+
+	return zip_file_set_dostime(zip, index, 0, 0x21, 0) == 0 &&
+	       zip_file_extra_field_set(zip, index, 0x5455, 0, epoch, sizeof(epoch), ZIP_FL_LOCAL | ZIP_FL_CENTRAL) == 0 &&
+	       zip_file_set_external_attributes(zip, index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)mode << 16 | dos) == 0;
+}
+
+static bool add_entry(const struct mor_kzip_writer *writer, zip_t *zip, const struct item *item)
+{
+	struct outflow *out = mor_zalloc(sizeof(*out));
+	zip_source_t *source;
+	zip_int64_t index;
+	char name[100];
+
+	if (!out)
+		return false;
+	*out = (struct outflow){ .fd = writer->spool, .offset = item->offset, .size = item->size };
+	source = zip_source_function(zip, outflow_call, out);
+	if (!source) {
+		mor_free(out);
+		return false;
+	}
+	snprintf(name, sizeof(name), "root/%s/%s", place_names[item->place], item->digest);
+	index = zip_file_add(zip, name, source, 0);
+	if (index < 0) {
+		zip_source_free(source);
+		return false;
+	}
+	return zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, 0) == 0 &&
+	       set_attributes(zip, (zip_uint64_t)index, S_IFREG | 0600);
+}
+
+static bool add_entries(struct mor_kzip_writer *writer, zip_t *zip)
+{
+	static const char comment[] = "Kythe kzip archive";
+	zip_int64_t root = zip_dir_add(zip, "root/", 0);
+
+	if (root < 0 || !set_attributes(zip, (zip_uint64_t)root, S_IFDIR | 0755) ||
+	    zip_set_archive_comment(zip, comment, sizeof(comment) - 1) < 0)
+		return false;
+	if (writer->count)
+		qsort(writer->items, writer->count, sizeof(*writer->items), by_name);
+	for (size_t i = 0; i < writer->count; i++)
+		if (!add_entry(writer, zip, &writer->items[i]))
+			return false;
+	return true;
+}
+
+int mor_kzip_writer_finish(struct mor_kzip_writer *writer, mortise_error *err)
+{
+	int code = 0, r;
+	zip_t *zip = zip_open(writer->path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+
+	if (!zip) {
+		zip_error_t why;
+
+		zip_error_init_with_code(&why, code);
+		r = mor_fail(err, MORTISE_EINPUT, "%s: it cannot be written: %s", writer->path, zip_error_strerror(&why));
+		zip_error_fini(&why);
+		return r;
+	}
+	/* On failure the archive stays open, and what was written so far is thrown away. */
+	if (add_entries(writer, zip) && zip_close(zip) == 0)
+		return 0;
+	r = mor_fail(err, MORTISE_ESYSTEM, "%s: it cannot be written: %s", writer->path, zip_strerror(zip));
+	zip_discard(zip);
+	return r;
+}
+
+/* ---- life ---- */
+
+/* Where unnamed files are not to be had, one is made and its name taken away. */
+static int open_spool(const char *path)
+{
+	MOR_CLEAN_TEXT char *copy = mor_strdup(path);
+	MOR_CLEAN(mor_buf) struct mor_buf name = MOR_BUF_INIT;
+	const char *dir;
+	char *template;
+	int fd;
+
+	if (!copy)
+		return -ENOMEM;
+	dir = dirname(copy);
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+		return fd < 0 ? -errno : fd;
+	mor_buf_printf(&name, "%s/.kzip-XXXXXX", dir);
+	template = mor_buf_detach(&name);
+	if (!template)
+		return -ENOMEM;
+	fd = mkostemp(template, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unlink(template);
+	mor_free(template);
+	return fd;
+}
+
+int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struct mor_kzip_writer **ret,
+			mortise_error *err)
+{
+	struct mor_kzip_writer *writer = mor_zalloc(sizeof(*writer));
+	int r;
+
+	if (!writer || !(writer->path = mor_strdup(path))) {
+		mor_free(writer);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	writer->encoding = encoding;
+	writer->spool = open_spool(path);
+	if (writer->spool < 0) {
+		r = mor_fail_errno(err, writer->spool == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -writer->spool,
+				   "%s: it cannot be written", path);
+		mor_kzip_writer_free(writer);
+		return r;
+	}
+	*ret = writer;
+	return 0;
+}
+
+struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer)
+{
+	if (!writer)
+		return NULL;
+	mor_fd_close(&writer->spool);
+	mor_free(writer->items);
+	mor_free(writer->table);
+	mor_free(writer->path);
+	mor_free(writer);
+	return NULL;
+}

@@ -1,0 +1,65 @@
+/* Calls of the OneBot v11 API, as one line of JSON each. */
+#include "base/text.h"
+#include "onebot/onebot.h"
+
+/* In a string there may be what is no JSON number: 007. */
+static bool has_leading_zero(struct mor_slice digits)
+{
+	size_t at = digits.len && digits.ptr[0] == '-';
+
+	return digits.len > at + 1 && digits.ptr[at] == '0';
+}
+
+struct mor_slice mor_onebot_id(const struct mor_value *value)
+{
+	struct mor_slice digits = mor_json_is_int(value) ? mor_json_raw(value) : mor_json_string(value);
+	int64_t number;
+
+	if (!digits.ptr || !mor_parse_i64(digits, &number) || has_leading_zero(digits))
+		return (struct mor_slice){ 0 };
+	return digits;
+}
+
+struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event)
+{
+	return (struct mor_onebot_target){ event->group_id, event->group_id ? event->group_id : event->user_id };
+}
+
+/* Segments, never a string: whatever the text holds, it stays text. */
+static int send_segment(struct mor_onebot_target target, const char *type, const char *key, struct mor_slice value,
+			const char *echo, struct mor_buf *out)
+{
+	struct mor_writer w = { .out = out };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, "action", target.group ? "send_group_msg" : "send_private_msg");
+	mor_w_key(&w, "params");
+	mor_w_object(&w);
+	mor_w_pair_raw(&w, target.group ? "group_id" : "user_id", mor_slice_of(target.id));
+	mor_w_key(&w, "message");
+	mor_w_array(&w);
+	mor_w_object(&w);
+	mor_w_pair(&w, "type", type);
+	mor_w_key(&w, "data");
+	mor_w_object(&w);
+	mor_w_key(&w, key);
+	mor_w_slice(&w, value);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	if (echo)
+		mor_w_pair(&w, "echo", echo);
+	mor_w_end(&w);
+	return out->status;
+}
+
+int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo, struct mor_buf *out)
+{
+	return send_segment(target, "text", "text", text, echo, out);
+}
+
+int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo, struct mor_buf *out)
+{
+	return send_segment(target, "image", "file", url, echo, out);
+}

@@ -1,0 +1,179 @@
+#include "store/approval.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "manifest/manifest.h"
+#include "wire/json.h"
+
+#define HEX (2 * SHA256_DIGEST_SIZE + 1)
+#define RECORD_MAX 65536
+
+static void sha256_hex(const void *bytes, size_t len, char out[HEX])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, len, bytes);
+	sha256_digest(&ctx, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+static int hash_manifest(const struct mor_approval *a, char out[HEX], mortise_error *err)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int r = mor_fd_read_file(a->manifest, MOR_MANIFEST_LIMIT, &text, &len);
+
+	if (r == -ENOMEM)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_EMANIFEST, -r, "%s", a->manifest);
+	sha256_hex(text, len, out);
+	mor_free(text);
+	return 0;
+}
+
+/* What the approval is about; its hash is the file's name. */
+static int write_subject(const struct mor_approval *a, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_writer w = { .out = out };
+	char hash[HEX];
+	int r = hash_manifest(a, hash, err);
+
+	if (r < 0)
+		return r;
+	mor_w_object(&w);
+	mor_w_pair(&w, "directory", a->directory);
+	mor_w_pair(&w, "name", a->name);
+	mor_w_pair(&w, "version", a->version);
+	mor_w_pair(&w, "manifest_sha256", hash);
+	mor_w_pair(&w, "permission", a->permission);
+	mor_w_end(&w);
+	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+}
+
+static int approvals_dir(const struct mor_approval *a, struct mor_buf *out, mortise_error *err)
+{
+	const char *home = a->state_home ? a->state_home : getenv("XDG_STATE_HOME");
+
+	if (home && *home == '/')
+		mor_buf_printf(out, "%s/mortise/approvals", home);
+	else if ((home = getenv("HOME")) && *home == '/')
+		mor_buf_printf(out, "%s/.local/state/mortise/approvals", home);
+	else
+		return mor_fail(err, MORTISE_ESYSTEM, "approvals cannot be kept: neither XDG_STATE_HOME nor HOME is an absolute path");
+	mor_buf_byte(out, '\0');
+	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+}
+
+static int file_path(const char *dir, struct mor_slice subject, struct mor_buf *out, mortise_error *err)
+{
+	char hash[HEX];
+
+	sha256_hex(subject.ptr, subject.len, hash);
+	mor_buf_printf(out, "%s/%s.json", dir, hash);
+	mor_buf_byte(out, '\0');
+	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+}
+
+struct place {
+	struct mor_buf subject, dir, file;
+};
+
+static void place_fini(struct place *place)
+{
+	mor_buf_fini(&place->subject);
+	mor_buf_fini(&place->dir);
+	mor_buf_fini(&place->file);
+}
+
+static int find_place(const struct mor_approval *a, struct place *place, mortise_error *err)
+{
+	int r = write_subject(a, &place->subject, err);
+
+	if (r == 0)
+		r = approvals_dir(a, &place->dir, err);
+	return r < 0 ? r : file_path(place->dir.data, mor_buf_view(&place->subject), &place->file, err);
+}
+
+int mor_approval_find(const struct mor_approval *a, mortise_error *err)
+{
+	MOR_CLEAN(place) struct place place = { 0 };
+	MOR_CLEAN(mor_doc) struct mor_doc *have = NULL;
+	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
+	MOR_CLEAN_TEXT char *text = NULL;
+	size_t len = 0;
+	int r = find_place(a, &place, err);
+
+	if (r < 0)
+		return r;
+	if (mor_fd_read_file(place.file.data, RECORD_MAX, &text, &len) < 0)
+		return 0;
+	if (mor_doc_parse((struct mor_slice){ text, len }, 0, 0, &have, NULL) < 0 ||
+	    mor_doc_parse(mor_buf_view(&place.subject), 0, 0, &want, NULL) < 0)
+		return 0;
+	return mor_json_equal(mor_doc_root(have), mor_doc_root(want));
+}
+
+/* Each directory on the way, for this user only; those that are there stay as they are. */
+static int make_dirs(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+			*slash = '/';
+			return -errno;
+		}
+		*slash = '/';
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* Under another name first: a half-written approval must not be found. */
+static int write_file(const char *path, struct mor_slice text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
+	int fd, r = 0;
+
+	mor_buf_printf(&other, "%s.%d", path, (int)getpid());
+	if (mor_buf_byte(&other, '\0') < 0)
+		return -ENOMEM;
+	fd = open(other.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text.ptr, text.len) != (ssize_t)text.len)
+		r = errno ? -errno : -EIO;
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(other.data, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(other.data);
+	return r;
+}
+
+int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
+{
+	MOR_CLEAN(place) struct place place = { 0 };
+	int r = find_place(a, &place, err);
+
+	if (r < 0)
+		return r;
+	r = make_dirs(place.dir.data);
+	if (r == 0)
+		r = write_file(place.file.data, mor_buf_view(&place.subject));
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir.data) : 0;
+}

@@ -1,0 +1,22 @@
+/* What is taken for YAML becomes the text of a JSON object within its bounds; what is not is refused with a text. */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "manifest/yaml.h"
+#include "wire/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	mortise_error err = { 0 };
+	int r = mor_yaml_to_json("f.yml", (const char *)data, size, &json, &err);
+
+	CHECK(r == 0 || (r == MORTISE_EMANIFEST && err.text[0] && json.len == 0));
+	if (r < 0)
+		return 0;
+	CHECK(json.len <= MOR_YAML_JSON);
+	CHECK(mor_doc_parse(mor_buf_view(&json), 0, MOR_YAML_DEPTH, &doc, &err) == 0);
+	CHECK(mor_json_type(mor_doc_root(doc)) == MOR_JSON_OBJECT);
+	return 0;
+}
