@@ -381,6 +381,7 @@ typedef struct mortise_jail_result {
 	char syscall[32];    /* a violation: what it called, on which path, against which rule; else ""          */
 	char path[512];
 	char rule[64];
+	char rung[12];       /* what ends all of it: "subreaper" (the guardian), "pidns" (the kernel); "": never started */
 } mortise_jail_result;
 
 /* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and ended, however it

@@ -21,7 +21,6 @@
 #include "base/fd.h"
 #include "host/host.h"
 #include "jail/plan.h"
-#include "jail/scratch.h"
 #include "proc/proc.h"
 
 /* One run under way. */
@@ -315,6 +314,7 @@ static int take(struct run *run, const struct mor_record *record, bool *ret_done
 	switch (record->kind) {
 	case MOR_RECORD_STARTED:
 		keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		keep(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
 		keep(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
 		return 0;
 	case MOR_RECORD_EXITED:

@@ -322,7 +322,9 @@ static bool answer_one(struct mor_broker *broker)
 	call.tid = (pid_t)in.asked.pid;
 	call.about[0] = 0;
 	call.doubtful = false;
+	pthread_mutex_lock(&broker->gate);
 	result = handle(&call);
+	pthread_mutex_unlock(&broker->gate);
 	if (result != MOR_CALL_VIOLATION)
 		answer(&call, result);
 	else if (!call.doubtful || mor_call_alive(&call)) {
@@ -340,7 +342,8 @@ static void take_turns(void)
 {
 	struct sched_param none = { 0 };
 
-	(void)sched_setscheduler(0, SCHED_BATCH, &none);
+	if (sched_getscheduler(0) == SCHED_OTHER) /* whoever runs us with a priority wants it so */
+		(void)sched_setscheduler(0, SCHED_BATCH, &none);
 	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
 
@@ -350,7 +353,6 @@ static void *answer_all(void *arg)
 	uint64_t one = 1;
 
 	take_turns();
-	pthread_mutex_lock(&broker->gate);
 	while (answer_one(broker))
 		;
 	return write(broker->told, &one, sizeof(one)) < 0 ? arg : NULL;

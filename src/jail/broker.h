@@ -43,14 +43,15 @@ struct mor_broker {
 	uint64_t asked, absent; /* statistics */
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t gate;        /* held until the thread may begin                              */
+	pthread_mutex_t gate;        /* held while a question is judged, and by us until the first may be */
 	struct mor_record violation; /* violated: what ended the thread                              */
 };
 
 #define MOR_BROKER_INIT { .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1 }
 /* paths must outlive the broker, which sees the plugin's session in the caller's if that leads one. 0 or -errno. */
 int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level);
-/* Takes the listener, and makes the thread, which waits for mor_broker_begin(). 0 or -errno. */
+/* Takes the listener, and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. Whoever changes
+ * paths after that must hold broker->gate. */
 int mor_broker_adopt(struct mor_broker *broker, int listener);
 void mor_broker_begin(struct mor_broker *broker);
 /* broker->told is readable. 1: a violation, in *violation, and the question stays unanswered; 0: nobody is left to ask. */

@@ -158,6 +158,10 @@ struct mor_record {
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
 
+/* Removes the scratch directory that STARTED told of, for a guardian that was killed. No-op if it is not one of ours, or
+ * is gone (scratch.c). */
+void mor_scratch_drop(const char *path);
+
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {
 	uint32_t kind, pad;

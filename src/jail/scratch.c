@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/plan.h"
 
 #define DEPTH_MAX 24
 #define PREFIX "mortise-"

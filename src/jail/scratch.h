@@ -14,8 +14,6 @@ struct mor_scratch {
 
 /* A new one below `parent`, mode 0700. 0 or -errno. */
 int mor_scratch_make(struct mor_scratch *scratch, const char *parent);
-/* The same by the name that a guardian told, when that is gone and could not do it. No-op if it is not one of ours. */
-void mor_scratch_drop(const char *path);
 /* Whatever is in there, however deep: never follows a link, never needs more than a few descriptors. */
 void mor_scratch_remove(struct mor_scratch *scratch);
 

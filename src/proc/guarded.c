@@ -21,7 +21,6 @@
 #include "base/trace.h"
 #include "jail/plan.h"
 #include "jail/policy.h"
-#include "jail/scratch.h"
 #include "proc/inside.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
