@@ -65,6 +65,12 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
+	/* Mostly only the last one is missing. */
+	memcpy(part, name, len + 1);
+	if (!self)
+		*strrchr(part, '/') = 0;
+	if (!part[0] || mkdirat(tree->root, part + 1, 0755) == 0 || errno == EEXIST)
+		return 0;
 	for (size_t at = 1; at <= len; at++) {
 		if (name[at] != '/' && (name[at] || !self))
 			continue;
