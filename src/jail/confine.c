@@ -12,7 +12,6 @@
 
 static bool namespaced, automatic;
 
-
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	automatic = plan->level.level == MOR_LEVEL_AUTO;
