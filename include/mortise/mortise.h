@@ -345,6 +345,42 @@ MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
 /* Worker number `index`, borrowed; NULL past the end. For describe and events. */
 MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
 
+/* ---- The file-system view ---- */
+
+/* What a plugin sees over the host's own files. Only for a plugin made with `sandbox.view = true` (mortise.toml, --set,
+ * mortise_plugin_options.set): it then runs in a user and a mount namespace of its own, at level guarded or t1, without
+ * capabilities and with the same numbers for user and group. Where the kernel refuses that, its start fails with
+ * MORTISE_EJAIL and a text that names what is missing, so that a caller can do without. */
+typedef struct mortise_view {
+	size_t size;       /* sizeof(mortise_view): the ABI version                                             */
+	const char *stage; /* absolute path of a directory. Its tree appears over "/": STAGE/usr/include/x.h as
+			      /usr/include/x.h, above what the host has there, read-only (writes: EROFS). Where the
+			      host has a link to a directory (/lib), what the stage has below that name appears where
+			      the link leads. Nothing can be shown below /proc, /sys and /dev: MORTISE_EINVAL.
+			      Links in the stage are shown, never followed. Hard links to one file are one inode for
+			      the plugin within one top-level directory. The stage must not change while it is
+			      shown; it may be removed once the view is replaced or taken away.                 */
+	const char *const *writable; /* NULL, or NULL-terminated: absolute paths of existing directories of the host
+			      that the plugin may read and write under their own names, also where the stage covers
+			      them or a confined plugin would not see them (for its output)                     */
+} mortise_view;
+
+/* The end of mortise_plugin_set_view(): from dispatch, exactly once, never before that function has returned. `error` is
+ * set unless status is MORTISE_OK, and valid until the callback returns. */
+typedef void mortise_view_fn(mortise_plugin *plugin, int status, const mortise_error *error, void *arg);
+
+/* Replaces what the running plugin sees; `view` NULL takes the view away. When `done` is called with MORTISE_OK the new
+ * view is complete and nothing of the one before can be reached by name; open descriptors and mappings go on working, and
+ * a working directory inside the old view stays valid but stale. Else nothing has changed, unless the text says that the
+ * view is gone. Views of one plugin take effect in the order of the calls. A new process starts without a view.
+ *
+ * Fails at once with MORTISE_EINVAL (no `sandbox.view`, a path that is not absolute) or MORTISE_ECLOSED (not running: it
+ * is, from its first STATE event after STARTING on). `done` brings MORTISE_ENOTFOUND (no such stage), MORTISE_EINVAL (a
+ * stage that cannot be shown; the text names the path), MORTISE_EJAIL (refused by the kernel), or what ended the plugin
+ * meanwhile. Everything is copied. `done` may be NULL. */
+MORTISE_API int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *view, mortise_view_fn *done,
+					void *arg, mortise_error *err);
+
 /* ---- The jail by itself ---- */
 
 /* What a wake-up of the host means for the program that runs. */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool is_digit(char c)
 {
@@ -185,10 +186,23 @@ size_t mor_utf8_sequence(const char *p, size_t len)
 	return n;
 }
 
+/* Most text is ASCII: eight bytes at a time, as long as none has its high bit set. */
+static size_t ascii_run(const char *p, size_t len)
+{
+	size_t i = 0;
+
+	for (uint64_t eight; i + sizeof(eight) <= len; i += sizeof(eight)) {
+		memcpy(&eight, p + i, sizeof(eight));
+		if (eight & 0x8080808080808080u)
+			break;
+	}
+	return i;
+}
+
 bool mor_utf8_valid(struct mor_slice text)
 {
-	for (size_t i = 0, step; i < text.len; i += step) {
-		step = mor_utf8_sequence(text.ptr + i, text.len - i);
+	for (size_t i = ascii_run(text.ptr, text.len), step; i < text.len; i += step) {
+		step = (unsigned char)text.ptr[i] < 0x80 ? 1 : mor_utf8_sequence(text.ptr + i, text.len - i);
 		if (!step)
 			return false;
 	}

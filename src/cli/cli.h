@@ -49,7 +49,7 @@ struct mor_command {
 extern const struct mor_command *const mor_commands[]; /* NULL-terminated; main.c */
 extern const struct mor_command mor_command_call, mor_command_chat, mor_command_extract, mor_command_info, mor_command_explain,
 	mor_command_jail, mor_command_doctor, mor_command_run, mor_command_completion, mor_command_help,
-	mor_command_verify_entries;
+	mor_command_verify_entries, mor_command_kzip, mor_command_index;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */

@@ -13,7 +13,7 @@
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
  *	template.c   params from a row's template                     shape.c      one process per call: how such a process ends
- *	events.c, env.c
+ *	view.c       what a plugin sees of the file system            events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
  * mor_host_... wrappers in host.c, which count how deep we are in them.
@@ -324,6 +324,7 @@ struct mortise_plugin {
 	bool failed_without_ref;     /* the last message was such a FAIL note */
 	struct mor_list requests;
 	unsigned open_requests;
+	struct mor_list views;       /* orders that wait for their answer, in their order */
 	unsigned pool_load;          /* calls that its pool has given it */
 	struct mor_counters counters;
 	bool paused, was_ready, lax_told; /* the last two: in this process */
@@ -365,6 +366,12 @@ void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, cons
 /* state.c */
 bool mor_state_may(enum mortise_state from, enum mortise_state to);
 void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *why);
+
+/* view.c */
+void mor_view_answered(void *arg, const mortise_error *error); /* the link's on_view */
+/* The process is gone: what it was ordered goes to `ret`; fails once the state has moved. */
+void mor_view_take(mortise_plugin *plugin, struct mor_list *ret);
+void mor_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error);
 
 /* supervise.c */
 extern const struct mor_link_events mor_plugin_link_events;

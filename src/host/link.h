@@ -56,6 +56,8 @@ struct mor_link_events {
 	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
 	void (*on_broken)(void *arg, const char *what);
 	void (*on_end)(void *arg, const struct mor_link_end *how);
+	/* One per set_view, in their order, unless the end comes first; error NULL: it is done. */
+	void (*on_view)(void *arg, const mortise_error *error);
 };
 
 struct mor_link_ops {
@@ -64,9 +66,11 @@ struct mor_link_ops {
 	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
-	void (*close_input)(struct mor_link *link); /* after what is queued has been written            */
+	void (*close_input)(struct mor_link *link); /* after what is queued has been written; asked again: at once */
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
+	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */
+	int (*set_view)(struct mor_link *link, struct mor_slice texts);
 	/* Ends it at once without events (the process is killed and reaped) and frees the link. */
 	void (*free)(struct mor_link *link);
 };
@@ -78,7 +82,8 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
-	int64_t closed_ms; /* when the plugin's stdin was surely closed; 0: it is open                     */
+	bool closed;       /* the plugin's stdin                                                            */
+	int64_t closed_ms; /* since then, surely                                                           */
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };

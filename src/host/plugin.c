@@ -137,6 +137,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_init(&plugin->writing);
 	mor_list_init(&plugin->flight);
 	mor_list_init(&plugin->requests);
+	mor_list_init(&plugin->views);
 	r = fill(plugin, &opt, err);
 	if (r < 0) {
 		free_memory(plugin);
@@ -170,7 +171,7 @@ void mor_plugin_drop(mortise_plugin *plugin)
 
 void mor_plugin_destroy(mortise_plugin *plugin)
 {
-	struct mor_list taken;
+	struct mor_list taken, views;
 	mortise_error error;
 
 	MOR_HOLD(plugin);
@@ -188,7 +189,9 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	plugin->link = NULL;
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
 	mor_call_take(plugin, &taken, true);
+	mor_view_take(plugin, &views);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
+	mor_view_fail_taken(plugin, &views, &error);
 	mor_request_drop_all(plugin);
 }
 

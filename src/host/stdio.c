@@ -125,15 +125,21 @@ static void close_in_now(struct stdio_link *s)
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
 	mor_loop_refresh_now(s->link.loop); /* a grace counts from here, so rather too late than too early */
+	s->link.closed = true;
 	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
+}
+
+static void drop_queue(struct stdio_link *s)
+{
+	mor_buf_reset(&s->queue, 0);
+	s->queue_done = 0;
 }
 
 static void broken_input(struct stdio_link *s)
 {
 	s->link.input_broken = true;
 	close_in_now(s);
-	mor_buf_reset(&s->queue, 0);
-	s->queue_done = 0;
+	drop_queue(s);
 	s->link.events->on_broken(s->link.arg, "closed its stdin");
 }
 
@@ -274,6 +280,11 @@ static void stdio_close_input(struct mor_link *link)
 
 	if (s->intake.dead || s->in_closed)
 		return;
+	if (s->close_wanted) {
+		drop_queue(s);
+		close_in_now(s);
+		return;
+	}
 	s->close_wanted = true;
 	if (!s->in.loop)
 		mor_loop_post(link->loop, &s->flush, on_flush);
@@ -298,6 +309,13 @@ static void stdio_order(struct mor_link *link, enum mor_order order)
 {
 	if (self(link)->proc && !self(link)->intake.dead)
 		mor_proc_order(self(link)->proc, order);
+}
+
+static int stdio_set_view(struct mor_link *link, struct mor_slice texts)
+{
+	struct stdio_link *s = self(link);
+
+	return s->proc && s->started && !s->intake.dead ? mor_proc_set_view(s->proc, texts) : MORTISE_ECLOSED;
 }
 
 static void free_memory(struct mor_grave *grave)
@@ -387,11 +405,24 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	s->link.events->on_end(s->link.arg, &end);
 }
 
+static void on_view(void *arg, const struct mor_exec_failure *failure)
+{
+	struct stdio_link *s = arg;
+	mortise_error error;
+
+	if (failure) {
+		mor_fail(&error, failure->code, "%s", failure->text);
+		error.os_errno = failure->os_errno;
+	}
+	s->link.events->on_view(s->link.arg, failure ? &error : NULL);
+}
+
 static const struct mor_proc_events proc_events = {
 	.on_started = on_started,
 	.on_exec_failed = on_exec_failed,
 	.on_stderr = on_stderr,
 	.on_exited = on_exited,
+	.on_view = on_view,
 };
 
 static int stdio_start(struct mor_link *link, mortise_error *err)
@@ -416,6 +447,7 @@ static const struct mor_link_ops ops = {
 	.close_input = stdio_close_input,
 	.pause = stdio_pause,
 	.order = stdio_order,
+	.set_view = stdio_set_view,
 	.free = stdio_free,
 };
 

@@ -307,7 +307,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	mortise_plugin *plugin = arg;
 	bool draining = plugin->state == MORTISE_DRAINING;
 	enum mortise_state next;
-	struct mor_list taken;
+	struct mor_list taken, views;
 	mortise_error error, failure;
 	bool left = mor_client_left(plugin, how);
 
@@ -332,23 +332,29 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
+	mor_view_take(plugin, &views);
 	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_keep_close(plugin, error.text);
 	settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
+	mor_view_fail_taken(plugin, &views, &error);
 }
 
 /* ---- the stop ladder ---- */
 
 /* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
- * plugin was slow to read what stood before it. */
-static uint32_t held_ms(const mortise_plugin *plugin)
+ * plugin is slow to read what stands before it; who has not read that by now will not get it. */
+static uint32_t held_ms(mortise_plugin *plugin)
 {
-	int64_t closed = plugin->link && plugin->stop.hold ? plugin->link->closed_ms : 0;
-	int64_t rest = closed + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	int64_t rest;
 
-	return closed && rest > 0 ? (uint32_t)rest : 0;
+	if (!plugin->stop.hold || !plugin->link || plugin->end_seen)
+		return 0;
+	if (!plugin->link->closed)
+		plugin->link->ops->close_input(plugin->link);
+	rest = plugin->link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	return rest > 0 ? (uint32_t)rest : 0;
 }
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
@@ -357,9 +363,11 @@ static void on_ladder(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
 
+	uint32_t rest = plugin->rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
+
 	MOR_HOLD(plugin);
-	if (plugin->rung == MOR_RUNG_INPUT && held_ms(plugin))
-		wait_on_rung(plugin, held_ms(plugin));
+	if (rest)
+		wait_on_rung(plugin, rest);
 	else
 		climb(plugin, plugin->rung + 1);
 }
@@ -623,4 +631,5 @@ const struct mor_link_events mor_plugin_link_events = {
 	.on_written = on_written,
 	.on_broken = on_broken,
 	.on_end = on_end,
+	.on_view = mor_view_answered,
 };

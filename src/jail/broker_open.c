@@ -102,7 +102,7 @@ static int open_found(struct mor_call *call, const struct mor_found *found, uint
 		return duplicate(call, found, flags);
 	status = judge_all(call, found, flags);
 	/* A file that the host has put on its standard output: it may write there, by whatever name. */
-	if (status == MOR_CALL_VIOLATION && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_CALL_SENT)
+	if ((status == MOR_CALL_VIOLATION || status == -EROFS) && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_CALL_SENT)
 		return MOR_CALL_SENT;
 	if (status < 0)
 		return status;

@@ -9,11 +9,17 @@
 #include "jail/filter/filter.h"
 #include "jail/hold.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 static bool namespaced, automatic;
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
+	/* A view's inodes are in no rule of the guardian's own domain: at t0 it would hold for the maker's mounts, too. */
+	if (plan->level.flags & MOR_JAIL_VIEW && plan->level.level == MOR_LEVEL_T0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "sandbox.view needs level guarded or t1");
+	if (plan->level.flags & MOR_JAIL_VIEW)
+		plan->level.level = MOR_LEVEL_T1;
 	automatic = plan->level.level == MOR_LEVEL_AUTO;
 	namespaced = plan->level.level != MOR_LEVEL_T0 && mor_t1_sensible(plan, failure);
 	if (!namespaced && plan->level.level == MOR_LEVEL_T1)
@@ -53,7 +59,8 @@ int mor_confine_hold(struct mor_setup_failure *failure)
 
 int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
-	return mor_t0_lock(plan, proc, failure);
+	/* What a view shows is in no rule that could be made now. */
+	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_lock(plan, proc, failure);
 }
 
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -111,6 +118,20 @@ int mor_confine_sigsys(struct mor_record *violation)
 const char *mor_confine_scratch(void)
 {
 	return mor_t0.scratch.dir >= 0 ? mor_t0.scratch.path : "";
+}
+
+int mor_confine_view(const struct mor_view_texts *grants)
+{
+	int status = 0;
+
+	pthread_mutex_lock(&mor_t0.broker.gate); /* no question is judged meanwhile */
+	mor_paths_forget_view(&mor_t0.paths);
+	mor_t0.broker.plain = 0; /* its device may be another's by now */
+	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
+		status = mor_paths_add_view(&mor_t0.paths, grant + 1, grant[0] == MOR_GRANT_WRITE
+								      ? MOR_MAY_READ | MOR_MAY_WRITE : MOR_MAY_READ);
+	pthread_mutex_unlock(&mor_t0.broker.gate);
+	return status;
 }
 
 void mor_confine_end(void)

@@ -55,6 +55,9 @@ int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does n
 int mor_confine_ended(struct mor_record *violation);
 /* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like the above. */
 int mor_confine_sigsys(struct mor_record *violation);
+/* The view has changed: what may be read and written in it from now on. 0 or -errno: then nothing of it is known. */
+struct mor_view_texts;
+int mor_confine_view(const struct mor_view_texts *grants);
 /* The directory that mor_confine_end() will remove, or "". */
 const char *mor_confine_scratch(void);
 void mor_confine_end(void);

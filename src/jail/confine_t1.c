@@ -18,6 +18,7 @@
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
 #include "jail/root.h"
+#include "jail/view.h"
 
 static const struct {
 	unsigned flag;
@@ -96,8 +97,11 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	static const char name[] = "plugin";
 	const char *step = "";
-	int status = mor_root_enter(&mor_t0.paths, plan, &step);
+	int status;
 
+	if (mor_view_split(plan, failure) < 0)
+		return -1;
+	status = mor_root_enter(&mor_t0.paths, plan, &step);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 	if (sethostname(name, sizeof(name) - 1) < 0)

@@ -1,6 +1,8 @@
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
- * waits for five things: an order from the host, the host's death, the plugin's end, the broker's word, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies with it.
+ * waits for six things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is
+ * ready, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies
+ * with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 static const struct mor_grace usual_grace = { .term_ms = 500, .kill_ms = 500 };
 enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
@@ -144,6 +147,8 @@ static void start(struct guard *guard)
 	int null = guard->confined ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 
 	prepare(guard);
+	if (mor_view_begin(guard->plan, &failure) < 0)
+		give_up(guard, &failure);
 	if (mor_launch(guard->plan, &guard->child) < 0)
 		give_up(guard, &guard->child.launch->failure);
 	hear_signals();
@@ -194,15 +199,57 @@ static void on_host_gone(struct guard *guard)
 	guard->ladder_due = mor_now_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
 }
 
+static void refuse_view(int error, const char *text)
+{
+	struct mor_setup_failure failure = { 0 };
+	struct mor_record record = { .kind = MOR_RECORD_VIEW };
+
+	mor_setup_fail(&failure, MOR_AT_GUARD, error, "%s", text);
+	record.step = failure.step;
+	record.error = error;
+	memcpy(record.text, failure.text, sizeof(record.text));
+	mor_record_send(&record);
+}
+
+static void on_view_order(const struct mor_guard_order *order, size_t size)
+{
+	if (order->version != MOR_PLAN_VERSION || ((const char *)order)[size - 1])
+		refuse_view(EPROTO, "mortise-jail does not understand the order");
+	else if (mor_view_order(order, size) < 0)
+		refuse_view(EINVAL, "it was not started with sandbox.view");
+}
+
+/* What the maker of views says. Without it nobody knows what the plugin sees: then it must not go on. */
+static void on_view(struct guard *guard)
+{
+	static struct mor_view_answer answer;
+	struct mor_record record = { .kind = MOR_RECORD_VIEW };
+	int r = mor_view_receive(&answer);
+
+	if (r < 0 || (r > 0 && answer.changed && guard->confined && mor_confine_view(&answer.grants) < 0))
+		guard->kill = true;
+	if (r <= 0)
+		return;
+	record.step = answer.failure.step;
+	record.error = answer.failure.step ? answer.failure.error : 0;
+	memcpy(record.text, answer.failure.text, sizeof(record.text));
+	mor_record_send(&record);
+}
+
 static void on_order(struct guard *guard)
 {
-	struct mor_guard_order order;
+	static union {
+		struct mor_guard_order head;
+		char bytes[MOR_ORDER_MAX];
+	} order;
 	ssize_t n = recv(MOR_GUARD_FD, &order, sizeof(order), MSG_DONTWAIT);
 
-	if (n == (ssize_t)sizeof(order) && order.kind == MOR_GUARD_TERM)
+	if (n == (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_TERM)
 		ask_to_end(guard);
-	else if (n == (ssize_t)sizeof(order) && order.kind == MOR_GUARD_KILL)
+	else if (n == (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_KILL)
 		guard->kill = true;
+	else if (n > (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_SWITCH_VIEW)
+		on_view_order(&order.head, (size_t)n);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		on_host_gone(guard); /* also when it has become another program by execve */
 }
@@ -288,12 +335,13 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, BROKER, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, COUNT };
 	struct pollfd fds[COUNT] = {
 		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
 		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
 		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
+		[VIEW] = { .fd = mor_view_fd(), .events = POLLIN },
 	};
 	struct timespec wait;
 	sigset_t but_child;
@@ -305,6 +353,8 @@ static void wait_once(struct guard *guard)
 			on_broker(guard);
 		if (fds[CHANNEL].revents)
 			on_channel(guard);
+		if (fds[VIEW].revents)
+			on_view(guard);
 		if (fds[ORDER].revents)
 			on_order(guard);
 		if (fds[HOST].revents)

@@ -16,6 +16,7 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 /* ---- who we are in the new user namespace: who we were ---- */
 
@@ -119,7 +120,8 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGCHLD);
-	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0)
+	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0 ||
+	    mor_view_enter(plan, &launch->failure) < 0)
 		_exit(127);
 	sigprocmask(SIG_BLOCK, &heard, &before);
 	plugin = vfork();

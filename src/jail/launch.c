@@ -23,6 +23,7 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/policy.h"
+#include "jail/view.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
@@ -137,10 +138,15 @@ struct apart {
 /* The child of a clone of our own; it never returns. */
 static _Noreturn void be_child(struct apart *apart, unsigned namespaces)
 {
+	struct mor_setup_failure *failure = &apart->launch->failure;
+
 	close(apart->ends[0]);
 	if (namespaces & CLONE_NEWPID)
 		mor_init_main(apart->plan, apart->launch, apart->ends[1], apart->uid, apart->gid,
 			      namespaces & CLONE_NEWUSER);
+	if (namespaces & CLONE_NEWUSER &&
+	    (mor_map_users(apart->uid, apart->gid, failure) < 0 || mor_view_enter(apart->plan, failure) < 0))
+		_exit(127);
 	mor_launch_become(apart->plan, apart->ends[1], apart->self, &apart->launch->failure);
 	_exit(127);
 }
@@ -158,6 +164,9 @@ static int no_clone(struct mor_launch *launch, unsigned namespaces, int error)
 {
 	if (!namespaces)
 		return mor_setup_fail(&launch->failure, MOR_AT_FORK, error, "cannot start a process");
+	if (namespaces & CLONE_NEWNS)
+		return mor_setup_fail(&launch->failure, MOR_AT_NAMESPACE, error, "the kernel refuses user or mount namespaces; "
+				      "see user.max_user_namespaces, user.max_mnt_namespaces and AppArmor");
 	return mor_setup_fail(&launch->failure, MOR_AT_NAMESPACE, error,
 			      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
 }
@@ -202,17 +211,22 @@ int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 {
 	static struct mor_launch none;
 	bool confined = plan->level.level != MOR_LEVEL_GUARDED;
+	unsigned namespaces = 0;
 
 	*ret = (struct mor_launched){ .pid = -1, .channel = -1 };
 	leads_session = getsid(0) == getpid();
-	if (!confined && !(plan->level.flags & MOR_JAIL_PIDNS))
+	if (plan->level.flags & MOR_JAIL_PIDNS)
+		namespaces |= CLONE_NEWPID;
+	if (plan->level.flags & MOR_JAIL_VIEW)
+		namespaces |= CLONE_NEWUSER | CLONE_NEWNS;
+	if (!confined && !namespaces)
 		return launch_sharing(plan, ret);
 	ret->launch = shared_memory();
 	if (!ret->launch) {
 		ret->launch = &none;
 		return mor_setup_fail(&none.failure, MOR_AT_FORK, errno, "no memory");
 	}
-	return confined ? launch_confined(plan, ret) : launch_apart(plan, CLONE_NEWPID, ret);
+	return confined ? launch_confined(plan, ret) : launch_apart(plan, namespaces, ret);
 }
 
 /* ---- the channel ---- */

@@ -274,6 +274,40 @@ void mor_paths_sort(struct mor_paths *paths)
 		qsort(paths->rules, paths->count, sizeof(*paths->rules), longer_first);
 }
 
+int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access)
+{
+	struct mor_path_rule rule = {
+		.len = strlen(path), .access = (uint8_t)access, .origin = MOR_PATH_VIEW, .directory = true, .fd = -1
+	};
+	size_t at = 0;
+	int status;
+
+	rule.path = mor_strndup(path, rule.len);
+	status = rule.path ? append(paths, &rule) : -ENOMEM;
+	if (status < 0) {
+		mor_free(rule.path);
+		return status;
+	}
+	while (paths->rules[at].len > rule.len)
+		at++;
+	memmove(&paths->rules[at + 1], &paths->rules[at], (paths->count - 1 - at) * sizeof(rule));
+	paths->rules[at] = rule;
+	return 0;
+}
+
+void mor_paths_forget_view(struct mor_paths *paths)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		if (paths->rules[i].origin == MOR_PATH_VIEW)
+			mor_free(paths->rules[i].path);
+		else
+			paths->rules[kept++] = paths->rules[i];
+	}
+	paths->count = kept;
+}
+
 int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask)
 {
 	int status = 0;
@@ -423,6 +457,8 @@ struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *na
 		return quiet(ENXIO);
 	if (quiet_write(name) || (paths->quiet_tmp && !rule && in_tmp(name)))
 		return quiet(EACCES);
+	if (rule && rule->origin == MOR_PATH_VIEW) /* as the kernel would say */
+		return quiet(EROFS);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
 		return violation(MOR_RULE_WORKSPACE_WRITE);
 	return violation("outside what it may write");

@@ -14,6 +14,7 @@
 
 /* struct mor_op_path.flags, and where a rule comes from. */
 enum mor_path_origin { MOR_PATH_ASKED, MOR_PATH_WORKSPACE, MOR_PATH_DEFAULT, MOR_PATH_SCRATCH,
+	MOR_PATH_VIEW, /* comes and goes with a view */
 	MOR_PATH_LOADER /* the kernel executes it with a program; by itself it would run any file that can be read */ };
 
 struct mor_path_rule {
@@ -37,6 +38,9 @@ struct mor_paths {
 /* 0 or -errno. What is not there, or not within reach, gives no rule and no error. */
 int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin);
 int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn);
+/* A rule without a handle, for what a view shows under this canonical name; it wins over one on the same name. Sorts. */
+int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access);
+void mor_paths_forget_view(struct mor_paths *paths);
 /* Protects the name as it is written below its canonical parent, and what it leads to today. Whose rule it lies under is
  * the workspace. After mor_paths_sort(). */
 int mor_paths_protect(struct mor_paths *paths, const char *path);

@@ -101,7 +101,8 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 	if (policy) {
 		level.level = policy->level;
 		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) | (policy->spawn ? MOR_JAIL_SPAWN : 0u) |
-			      (policy->pidns ? MOR_JAIL_PIDNS : 0u) | (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
+			      (policy->pidns ? MOR_JAIL_PIDNS : 0u) | (policy->view ? MOR_JAIL_VIEW : 0u) |
+			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 	}

@@ -41,12 +41,7 @@ enum mor_plan_kind {
 	MOR_OP_WALL,        /* uint32: ms of wall time                                                    */
 	MOR_OP_PATH,        /* struct mor_op_path + string: a rule on files                               */
 	MOR_OP_PROTECT,     /* string: no writes below, although a rule above allows them                 */
-	MOR_OP_SCRATCH,     /* string: an existing directory, or "" to make one                           */
-	MOR_OP_BIND,        /* struct mor_op_mount + two strings                                          */
-	MOR_OP_TMPFS,
-	MOR_OP_OVERLAY,
-	MOR_OP_PIVOT,
-	MOR_OP_END
+	MOR_OP_SCRATCH      /* string: an existing directory, or "" to make one                           */
 };
 
 /* What the guardian gives the plugin after the host's death, with which its stdin ended. */
@@ -54,7 +49,9 @@ struct mor_grace {
 	uint32_t term_ms, kill_ms; /* from there to SIGTERM; from SIGTERM to SIGKILL */
 };
 
-enum mor_op_level_flags { MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4, MOR_JAIL_QUIET_TMP = 16 };
+enum mor_op_level_flags {
+	MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4, MOR_JAIL_VIEW = 8, MOR_JAIL_QUIET_TMP = 16
+};
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
 	uint32_t landlock_abi_cap, processes;
@@ -120,12 +117,16 @@ static inline const void *mor_plan_payload(const struct mor_plan_op *op)
 
 /* ---- records on the socket ---- */
 
-enum mor_record_kind { MOR_RECORD_STARTED = 1, MOR_RECORD_EXEC_FAILED, MOR_RECORD_EXITED, MOR_RECORD_SETUP_FAILED };
+/* VIEW answers one order to switch the view, in the order in which they came; step 0: it is as ordered. */
+enum mor_record_kind {
+	MOR_RECORD_STARTED = 1, MOR_RECORD_EXEC_FAILED, MOR_RECORD_EXITED, MOR_RECORD_SETUP_FAILED, MOR_RECORD_VIEW
+};
 
-/* Where it failed. MOR_AT_EXEC alone comes with EXEC_FAILED: the library then looks at the file and says why. */
+/* Where it failed. MOR_AT_EXEC alone comes with EXEC_FAILED: the library then looks at the file and says why.
+ * MOR_AT_STAGE: what was to be shown is at fault, not the kernel. */
 enum mor_setup_step {
 	MOR_AT_PLAN = 1, MOR_AT_VERSION, MOR_AT_GUARD, MOR_AT_FORK, MOR_AT_CWD, MOR_AT_LIMIT, MOR_AT_PRIVILEGES,
-	MOR_AT_NAMESPACE, MOR_AT_CONFINE, MOR_AT_EXEC
+	MOR_AT_NAMESPACE, MOR_AT_CONFINE, MOR_AT_EXEC, MOR_AT_STAGE
 };
 struct mor_setup_failure {
 	int32_t step, error;
@@ -146,7 +147,7 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 /* kind, version, step, error and text stay where they are in every version. */
 struct mor_record {
 	uint32_t kind, version;
-	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED: what, errno                                   */
+	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED, VIEW: what, errno                             */
 	char text[256];       /* failure: what and why, naming the missing kernel feature;
 				 STARTED: the scratch directory that was made, which is to be removed if we are killed */
 	int32_t pid;          /* STARTED: as the host sees it                                             */
@@ -164,7 +165,9 @@ void mor_scratch_drop(const char *path);
 
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {
-	uint32_t kind, pad;
+	uint32_t kind, version; /* version: MOR_PLAN_VERSION, of SWITCH_VIEW only */
+	char texts[]; /* SWITCH_VIEW: the stage ("": take the view away), then the writable directories; each ends with NUL */
 };
+enum { MOR_ORDER_MAX = 16 * 1024, MOR_VIEW_WRITABLE = 32 }; /* bytes of an order; writable directories in it */
 
 #endif

@@ -35,6 +35,8 @@ const struct mor_policy_key mor_policy_keys[] = {
 	  "may try to write in /tmp, in vain: that is no violation", NULL },
 	{ "pidns", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(pidns), "false", NULL,
 	  "runs in a PID namespace of its own", NULL },
+	{ "view", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(view), "false", NULL,
+	  "sees also the files that its host puts over the file system, read-only", NULL },
 	{ "memory", MOR_POLICY_BYTES, LIMIT, AT(limits.memory_bytes), NULL, NULL, "memory: at most %s", NULL },
 	{ "cpu", MOR_POLICY_SECONDS, LIMIT, AT(limits.cpu_s), NULL, NULL, "processor time: at most %s", NULL },
 	{ "files", MOR_POLICY_COUNT, LIMIT, AT(limits.open_files), "256", NULL, "open files: at most %s", NULL },
@@ -290,6 +292,9 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	}
 	if (!policy->level_given)
 		policy->level = confined || policy->rules_given ? MOR_LEVEL_AUTO : MOR_LEVEL_GUARDED;
+	if (policy->view && policy->level == MOR_LEVEL_T0)
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or t1");
 	if (policy->workspace_write && !policy->workspace && !policy->workspace_later && mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST, "workspace_write is true, but there is no workspace: set it");
 	return 0;

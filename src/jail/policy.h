@@ -37,6 +37,7 @@ struct mor_policy {
 	bool network, workspace_write, spawn;
 	bool quiet_tmp;           /* an attempt to make a file right in /tmp is refused, but is no violation                   */
 	bool pidns;               /* guarded, t0: a PID namespace all the same                                       */
+	bool view;                /* its host sets what it sees of the file system; never at t0                      */
 	char *workspace;          /* absolute, or NULL                                                               */
 	char *plugin_dir;         /* absolute, or NULL                                                               */
 	char *scratch;            /* absolute, or NULL: mortise-jail makes and removes one                           */

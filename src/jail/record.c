@@ -22,7 +22,8 @@ void mor_record_send(struct mor_record *record)
 	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);
 
 	record->version = MOR_PLAN_VERSION;
-	/* The queue of this socket holds more than the three records there ever are, so it never blocks. */
+	/* The queue of this socket holds more than the three records there ever are and one answer to an order, so it never
+	 * blocks. */
 	while (send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }

@@ -1,6 +1,7 @@
 /* See root.h. */
 #include "jail/root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -45,8 +46,7 @@ static const struct mor_path_rule *covered(const struct tree *tree, const char *
 	return NULL;
 }
 
-/* A canonical name in one of the two trees. */
-static int open_in(int root, const char *name)
+int mor_mount_open(int root, const char *name)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -84,8 +84,7 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 /* ---- mounts ---- */
 
-/* A copy of what `from` is, hung over `onto`. */
-static int bind(int from, int onto, uint64_t attributes)
+int mor_mount_bind(int from, int onto, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
 	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status = 0;
@@ -135,14 +134,14 @@ static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 
 	if (in_proc(rule->path) || superfluous(tree, rule))
 		return 0;
-	from = open_in(tree->old, rule->path);
+	from = mor_mount_open(tree->old, rule->path);
 	if (from < 0)
 		return from == -ENOENT || from == -ELOOP || from == -ENOTDIR ? 0 : from;
 	status = fstat(from, &here) < 0 || fstat(rule->fd, &meant) < 0 ? -errno : 0;
 	if (status == 0 && here.st_dev == meant.st_dev && here.st_ino == meant.st_ino) {
 		status = make_place(tree, rule);
-		onto = status < 0 ? status : open_in(tree->root, rule->path);
-		status = onto < 0 ? onto : bind(from, onto, attributes_of(rule, &here));
+		onto = status < 0 ? status : mor_mount_open(tree->root, rule->path);
+		status = onto < 0 ? onto : mor_mount_bind(from, onto, attributes_of(rule, &here));
 		if (onto >= 0)
 			close(onto);
 	}
@@ -175,11 +174,11 @@ static int add_protects(const struct tree *tree)
 
 		if (!rule || !(rule->access & MOR_MAY_WRITE))
 			continue;
-		fd = open_in(tree->root, name);
+		fd = mor_mount_open(tree->root, name);
 		if (fd < 0)
 			continue;
 		if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
-			status = bind(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
+			status = mor_mount_bind(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
 		close(fd);
 	}
 	return status;
@@ -391,6 +390,80 @@ int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, c
 	close_tree(&tree);
 	/* The launcher goes where the plan says, and complains if it cannot. */
 	if (status == 0 && !plan->cwd && chdir(cwd) < 0)
+		*step = "the working directory", status = -errno;
+	return status;
+}
+
+/* ---- all that the host has ---- */
+
+/* One entry of the host's root, under the same name. What cannot be reached is left out. */
+static int add_entry(const struct tree *tree, const char *name)
+{
+	char text[PATH_MAX];
+	struct stat st;
+	int from = openat(tree->old, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), onto, status = 0;
+	ssize_t len;
+
+	if (from < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+	if (fstat(from, &st) < 0) {
+		status = -errno;
+	} else if (S_ISLNK(st.st_mode)) {
+		len = readlinkat(from, "", text, sizeof(text) - 1);
+		if (len > 0)
+			text[len] = 0;
+		if (len < 0 || symlinkat(text, tree->root, name) < 0)
+			status = -errno;
+	} else if (S_ISDIR(st.st_mode) ? mkdirat(tree->root, name, 0755) < 0 : mknodat(tree->root, name, S_IFREG | 0444, 0) < 0) {
+		status = -errno;
+	} else {
+		onto = openat(tree->root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		status = onto < 0 ? -errno : mor_mount_bind(from, onto, 0);
+		if (onto >= 0)
+			close(onto);
+	}
+	close(from);
+	return status;
+}
+
+static int add_entries(const struct tree *tree)
+{
+	char batch[2048] __attribute__((aligned(8)));
+	int dir = openat(tree->old, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 0;
+	long got = 0;
+
+	*tree->step = "a bind mount of the host's root";
+	if (dir < 0)
+		return -errno;
+	while (status == 0 && (got = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0) {
+		for (long at = 0; status == 0 && at < got;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
+
+			at += entry->d_reclen;
+			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+				status = add_entry(tree, entry->d_name);
+		}
+	}
+	if (status == 0 && got < 0)
+		status = -errno;
+	close(dir);
+	return status;
+}
+
+int mor_root_whole(const struct mor_plan *plan, const char **step)
+{
+	static const struct mor_paths none;
+	struct tree tree = { .paths = &none, .old = -1, .root = -1, .step = step };
+	char here[PATH_MAX];
+	bool known = getcwd(here, sizeof(here)) != NULL;
+	int status = turn(&tree);
+
+	if (status == 0)
+		status = add_entries(&tree);
+	if (status == 0)
+		status = let_go(&tree);
+	close_tree(&tree);
+	if (status == 0 && !plan->cwd && known && chdir(here) < 0)
 		*step = "the working directory", status = -errno;
 	return status;
 }

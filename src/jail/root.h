@@ -12,4 +12,12 @@
  * in before, as far as that is there. */
 int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, const char **step);
 
+/* The same with every top-level name that the host has: nothing is hidden, but more can be hung there (view.h). */
+int mor_root_whole(const struct mor_plan *plan, const char **step);
+
+/* A canonical name below a handle on a root, O_PATH. -errno. */
+int mor_mount_open(int root, const char *name);
+/* A copy of what `from` is, with all mounts in it, hung over `onto`. 0 or -errno. */
+int mor_mount_bind(int from, int onto, uint64_t attributes);
+
 #endif

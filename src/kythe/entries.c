@@ -323,16 +323,12 @@ static int add_place(const struct mor_records *records, uint64_t at, int r, mort
 	return r;
 }
 
-int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err)
+static int judge(struct mor_entries *entries, struct mor_slice record, uint64_t at, struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_records *records = &entries->records;
 	struct mor_doc *doc = entries->doc;
-	struct mor_slice record;
-	uint64_t at = records->offset;
-	int r = mor_records_next(records, &record, err);
+	int r;
 
-	if (r <= 0)
-		return r;
 	if (records->format == MOR_STREAM_PROTOBUF)
 		r = mor_entry_read_wire(record, ret, err);
 	else
@@ -341,6 +337,27 @@ int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise
 	if (r == 0)
 		r = mor_entry_check(ret, err);
 	return r < 0 ? add_place(records, at, r, err) : 1;
+}
+
+int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err)
+{
+	struct mor_slice record;
+	uint64_t at = entries->records.offset;
+	int r = mor_records_next(&entries->records, &record, err);
+
+	return r <= 0 ? r : judge(entries, record, at, ret, err);
+}
+
+int mor_entries_skip(struct mor_entries *entries, mortise_error *err)
+{
+	struct mor_entry entry;
+	struct mor_slice record;
+	uint64_t at = entries->records.offset;
+	int r = mor_records_next(&entries->records, &record, err);
+
+	if (r <= 0 || (entries->records.format == MOR_STREAM_PROTOBUF && mor_entry_quick(record)))
+		return r;
+	return judge(entries, record, at, &entry, err);
 }
 
 void mor_entries_fini(struct mor_entries *entries)

@@ -87,6 +87,8 @@ struct mor_entries {
 
 /* As mor_records_next(), and MORTISE_EINPUT for a record that is no valid entry; texts begin "record 17 at byte 1234: ". */
 int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err);
+/* The same without a look at what the entry says: 1, 0 at the end, or an error. */
+int mor_entries_skip(struct mor_entries *entries, mortise_error *err);
 void mor_entries_fini(struct mor_entries *entries);
 
 /* One record without a stream. `scratch` and `*doc` (to be freed with mor_doc_free) keep what the JSON ones point to. */
@@ -96,6 +98,9 @@ int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct
 			mortise_error *err);
 /* Source set, fact name not empty, edge kind and target both there or both not (Kythe's ValidEntry). */
 int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
+
+/* True: certainly a valid entry on the wire. False: mor_entry_read_wire() and mor_entry_check() must judge. */
+bool mor_entry_quick(struct mor_slice record);
 
 /* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes first, for
  * MOR_STREAM_LINES a newline last. */

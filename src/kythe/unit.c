@@ -316,9 +316,16 @@ static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enu
 	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
 }
 
+/* Checked as foreign bytes are: what cannot be read again must not be written. */
 int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
 {
-	return put_compilation(out, unit, WIRE_ONLY, err);
+	size_t before = out->len;
+	int r = put_compilation(out, unit, WIRE_ONLY, err);
+
+	if (r < 0)
+		return r;
+	return mor_pb_check(&kythe__proto__indexed_compilation__descriptor,
+			    (struct mor_slice){ out->data + before, out->len - before }, err);
 }
 
 int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
@@ -368,6 +375,33 @@ void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)
 	mor_w_array(w);
 	for (size_t i = 0; i < unit->detail_count; i++)
 		mor_any_json(&unit->details[i], w);
+	mor_w_end(w);
+}
+
+static void texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
+{
+	mor_w_key(w, name);
+	mor_w_array(w);
+	for (size_t i = 0; i < count; i++)
+		mor_w_string(w, texts[i]);
+	mor_w_end(w);
+}
+
+void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output, struct mor_writer *w)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "workingDir", working_dir);
+	texts_json(w, "inputs", unit->sources, unit->source_count);
+	if (unit->source_count)
+		mor_w_pair(w, "input", unit->sources[0]);
+	texts_json(w, "arguments", unit->arguments, unit->argument_count);
+	mor_w_key(w, "environment");
+	mor_unit_env_json(unit, w);
+	mor_w_pair(w, "output", output);
+	mor_w_pair(w, "entryContext", unit->entry_context);
+	mor_w_pair(w, "outputKey", unit->output_key);
+	mor_w_key(w, "details");
+	mor_unit_details_json(unit, w);
 	mor_w_end(w);
 }
 

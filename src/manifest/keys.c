@@ -52,6 +52,7 @@ static const struct key keys[] = {
 	{ "sandbox", "spawn", MOR_KEY_BOOL },
 	{ "sandbox", "quiet_tmp", MOR_KEY_BOOL },
 	{ "sandbox", "pidns", MOR_KEY_BOOL },
+	{ "sandbox", "view", MOR_KEY_BOOL },
 	{ "sandbox", "memory", MOR_KEY_BYTES },
 	{ "sandbox", "cpu", MOR_KEY_DURATION },
 	{ "sandbox", "files", MOR_KEY_UINT },

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -78,7 +79,20 @@ static bool receive(struct mor_proc *proc, struct mor_record *record)
 	return n >= (ssize_t)offsetof(struct mor_record, pid);
 }
 
-/* STARTED is told as it comes; what ends the process is kept until the guardian is reaped. */
+static void on_view(struct mor_proc *proc, const struct mor_record *record)
+{
+	const char *why = strerrordesc_np(record->error);
+	struct mor_exec_failure failure = { .os_errno = record->error, .code = MORTISE_EJAIL };
+
+	if (record->step == MOR_AT_STAGE)
+		failure.code = record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL;
+	snprintf(failure.text, sizeof(failure.text), "its view could not be set: %.255s (%s)", record->text,
+		 why ? why : "unknown error");
+	if (proc->events.on_view)
+		proc->events.on_view(proc->arg, record->step ? &failure : NULL);
+}
+
+/* STARTED and VIEW are told as they come; what ends the process is kept until the guardian is reaped. */
 static void on_record(struct mor_watch *watch, unsigned events)
 {
 	struct mor_proc *proc = mor_container_of(watch, struct mor_proc, records);
@@ -88,6 +102,8 @@ static void on_record(struct mor_watch *watch, unsigned events)
 	while (!proc->freed && receive(proc, &record)) {
 		if (record.kind == MOR_RECORD_STARTED && !proc->told)
 			on_started(proc, &record);
+		else if (record.kind == MOR_RECORD_VIEW)
+			on_view(proc, &record);
 		else if (record.kind != MOR_RECORD_STARTED && !proc->last.kind)
 			proc->last = record;
 	}
@@ -302,6 +318,8 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 
 /* ---- orders ---- */
 
+_Static_assert(sizeof(struct mor_guard_order) + MOR_VIEW_TEXTS <= MOR_ORDER_MAX, "what the guardian takes in");
+
 static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
 {
 	struct mor_guard_order order = { .kind = kind };
@@ -316,6 +334,19 @@ static void guarded_order(struct mor_proc *proc, enum mor_order order)
 	/* One that cannot be told to kill is killed itself, and the plugin with it. */
 	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) && order == MOR_ORDER_KILL)
 		mor_child_signal(&proc->child, SIGKILL);
+}
+
+static int guarded_set_view(struct mor_proc *proc, struct mor_slice texts)
+{
+	struct mor_guard_order order = { .kind = MOR_GUARD_SWITCH_VIEW, .version = MOR_PLAN_VERSION };
+	struct iovec parts[] = { { &order, sizeof(order) }, { (void *)texts.ptr, texts.len } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+
+	if (texts.len > MOR_VIEW_TEXTS)
+		return MORTISE_EINVAL;
+	if (sendmsg(proc->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return 0;
+	return errno == EAGAIN || errno == ENOBUFS ? MORTISE_EOVERLOAD : MORTISE_ECLOSED;
 }
 
 /* The guardian ends when the whole tree has. */
@@ -334,4 +365,6 @@ static void guarded_end(struct mor_proc *proc)
 	mor_scratch_drop(proc->scratch); /* gone already, unless somebody has killed the guardian */
 }
 
-const struct mor_proc_ops mor_proc_guarded = { .start = guarded_start, .order = guarded_order, .end = guarded_end };
+const struct mor_proc_ops mor_proc_guarded = {
+	.start = guarded_start, .order = guarded_order, .set_view = guarded_set_view, .end = guarded_end,
+};

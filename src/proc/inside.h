@@ -59,6 +59,7 @@ struct mor_proc_ops {
 	int (*start)(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
 		     struct mor_exec_failure *failure);
 	void (*order)(struct mor_proc *proc, enum mor_order order);
+	int (*set_view)(struct mor_proc *proc, struct mor_slice texts); /* NULL: cannot */
 	void (*end)(struct mor_proc *proc); /* it runs: kills it and reaps our child */
 };
 extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;

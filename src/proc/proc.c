@@ -208,6 +208,13 @@ void mor_proc_order(struct mor_proc *proc, enum mor_order order)
 		proc->ops->order(proc, order);
 }
 
+int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts)
+{
+	if (!proc->told || !proc->child.watch.loop || !proc->ops->set_view)
+		return MORTISE_ECLOSED;
+	return proc->ops->set_view(proc, texts);
+}
+
 struct mor_proc *mor_proc_free(struct mor_proc *proc)
 {
 	if (!proc || proc->freed)

@@ -62,6 +62,9 @@ struct mor_proc_events {
 	/* All of stderr has been told. What stdout still holds is there for the owner to read, to EAGAIN or EOF,
 	 * inside this event: a descendant that left the group may hold the pipe open, so EOF may never come. */
 	void (*on_exited)(void *arg, const struct mor_proc_exit *how);
+	/* Answers one mor_proc_set_view(), in their order; NULL: it is done. Code: MORTISE_ENOTFOUND, MORTISE_EINVAL,
+	 * MORTISE_EJAIL. None comes after the end. */
+	void (*on_view)(void *arg, const struct mor_exec_failure *failure);
 };
 
 #define MOR_STDERR_LINE 4096          /* a longer line arrives in pieces                               */
@@ -94,6 +97,11 @@ enum mor_order { MOR_ORDER_TERM, MOR_ORDER_KILL };
 /* To the whole group: the child leads it. TERM is followed by SIGCONT, without which a stopped
  * process would not hear it. After the end it does nothing. */
 void mor_proc_order(struct mor_proc *proc, enum mor_order order);
+
+/* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_VIEW_TEXTS bytes. 0, or
+ * MORTISE_ECLOSED (no process, or not with this back end), MORTISE_EOVERLOAD (the guardian has not taken the last ones). */
+#define MOR_VIEW_TEXTS (15 * 1024)
+int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
 /* The line of stderr that says most: the last non-empty one, except that Node prints the error first and its
  * version last. NUL-terminated; "" when there was none. Valid until the next event. */

@@ -170,7 +170,9 @@ class Analyzer:
 
     def log(self, text: str, path: str = "", line: int = 0, column: int = 0) -> None:
         """A diagnostic of this analysis; line and column count from 1."""
-        message: Dict[str, Any] = {"message": "%s: %s" % (path, text) if path else text}
+        message: Dict[str, Any] = {"message": text}
+        if path:
+            message["contextUrl"] = path  # a Diagnostic has no other place for it
         if line:
             message["span"] = {"start": dict(lineNumber=line, **({"columnOffset": column - 1} if column else {}))}
         self._send({"method": "log", "params": {"message": message}})

@@ -33,15 +33,15 @@ static void test_all_keys(void **state)
 
 	(void)state;
 	put("p/work/", "");
-	if (load(RUN "[sandbox]\nlevel = \"t0\"\nworkspace = \"work\"\nworkspace_write = true\nnetwork = true\nspawn = true\n"
-		     "read = [\"/etc\", \"/usr\"]\nprotected_paths = []\npidns = true\nmemory = \"1GiB\"\ncpu = \"2m\"\nfiles = 9\n"
+	if (load(RUN "[sandbox]\nlevel = \"t1\"\nworkspace = \"work\"\nworkspace_write = true\nnetwork = true\nspawn = true\n"
+		     "read = [\"/etc\", \"/usr\"]\nprotected_paths = []\npidns = true\nview = true\nmemory = \"1GiB\"\ncpu = \"2m\"\nfiles = 9\n"
 		     "file_size = 4096\nwall = 1.5\nprocesses = 3\n",
 		 NULL, false, &p, &m, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(p.level, MOR_LEVEL_T0);
+	assert_int_equal(p.level, MOR_LEVEL_T1);
 	expect_path(p.workspace, "@/p/work");
 	expect_path(p.plugin_dir, "@/p");
-	assert_true(p.workspace_write && p.network && p.spawn && p.pidns);
+	assert_true(p.workspace_write && p.network && p.spawn && p.pidns && p.view);
 	expect_list(p.read_paths, "/etc|/usr");
 	assert_null(mor_policy_protected(&p)[0]);
 	assert_int_equal(p.limits.memory_bytes, 1 << 30);
@@ -86,7 +86,7 @@ static void test_refused(void **state)
 	/* Keys of the struct that are no settings. */
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
 		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, workspace_write, "
-		      "protected_paths, scratch, read, network, spawn, quiet_tmp, pidns, memory, cpu, files, file_size, wall, processes");
+		      "protected_paths, scratch, read, network, spawn, quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level, const char *warns)

@@ -173,6 +173,28 @@ static void test_write_needs_workspace(void **state)
 	mor_policy_fini(&p);
 }
 
+/* Asks for no confinement by itself, and is refused where it could not be kept. */
+static void test_view(void **state)
+{
+	static const enum mor_level levels[] = { MOR_LEVEL_GUARDED, MOR_LEVEL_AUTO, MOR_LEVEL_T1 };
+	struct mor_policy p = MOR_POLICY_INIT;
+	mortise_error err = { 0 };
+
+	(void)state;
+	set(&p, "view", "true");
+	assert_int_equal(mor_policy_finish(&p, false, &err), 0);
+	assert_int_equal(p.level, MOR_LEVEL_GUARDED);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		set(&p, "level", mor_level_name(levels[i]));
+		assert_int_equal(mor_policy_finish(&p, false, &err), 0);
+		assert_int_equal(p.level, levels[i]);
+	}
+	set(&p, "level", "t0");
+	assert_int_equal(mor_policy_finish(&p, false, &err), MORTISE_EMANIFEST);
+	assert_string_equal(err.text, "view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or t1");
+	mor_policy_fini(&p);
+}
+
 static void test_limits(void **state)
 {
 	struct mor_policy p = MOR_POLICY_INIT;
@@ -275,7 +297,7 @@ static void test_json(void **state)
 		json,
 		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,"
 		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
-		"\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
+		"\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
 		"\"processes\":null,"
 		"\"text\":[\"confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\","
 		"\"has no workspace\",\"may write a scratch directory of its own, removed in the end\","
@@ -376,7 +398,7 @@ int main(void)
 		MOR_TEST(test_spawn_never), MOR_TEST(test_level),      MOR_TEST(test_write_needs_workspace),
 		MOR_TEST(test_limits),	   MOR_TEST(test_empty_list),  MOR_TEST(test_text),
 		MOR_TEST(test_guarded_promises_nothing),	       MOR_TEST(test_json),
-		MOR_TEST(test_violation), MOR_TEST(test_violation_words),  MOR_TEST(test_memory),
+		MOR_TEST(test_violation), MOR_TEST(test_violation_words),  MOR_TEST(test_memory), MOR_TEST(test_view),
 	};
 
 	return mor_run_group("jail/policy", tests);

@@ -188,6 +188,35 @@ static void executing(void **state)
 	mor_paths_fini(&paths);
 }
 
+/* Rules that come and go with a view: they win over one on the same name, lose against a longer one, and answer a write as
+ * a read-only file system does. */
+static void a_view(void **state)
+{
+	struct mor_paths paths = { 0 };
+	size_t count;
+
+	(void)state;
+	build(&paths, MOR_MAY_READ | MOR_MAY_WRITE);
+	count = paths.count;
+	assert_int_equal(mor_paths_add_view(&paths, top, MOR_MAY_READ), 0);
+	assert_int_equal(mor_paths_add_view(&paths, "/zz", MOR_MAY_READ), 0);
+	assert_int_equal(mor_paths_add_view(&paths, at("declared"), MOR_MAY_READ | MOR_MAY_WRITE), 0);
+	expect(mor_paths_read(&paths, at("other/x")), YES);
+	expect(mor_paths_read(&paths, "/zz/x"), YES);
+	expect(mor_paths_read(&paths, "/zzz"), NO(NULL));
+	expect(mor_paths_write(&paths, at("other/x"), MOR_WRITE_CONTENT), MOR_VERDICT_QUIET, EROFS, NULL);
+	expect(mor_paths_write(&paths, at("other"), MOR_WRITE_PLACE), MOR_VERDICT_QUIET, EROFS, NULL);
+	expect(mor_paths_write(&paths, at("ws/x"), MOR_WRITE_CONTENT), YES);
+	expect(mor_paths_write(&paths, at("ws/.git/hooks/x"), MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), YES);
+	expect(mor_paths_execute(&paths, at("other/x")), NO(NULL));
+	mor_paths_forget_view(&paths);
+	assert_int_equal(paths.count, count);
+	expect(mor_paths_read(&paths, at("other/x")), NO(NULL));
+	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
 /* A tree that is deeper than our descriptors, with closed directories and links to what must stay. */
 static void scratch(void **state)
 {
@@ -224,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(reading), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
 		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(scratch),
+		MOR_TEST(a_view),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

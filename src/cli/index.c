@@ -1,0 +1,380 @@
+/* mortise index: compilation records through analyzers into one entry stream. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/index.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/signals.h"
+#include "cli/watch.h"
+#include "kythe/atype.h"
+#include "kythe/digest.h"
+
+#define REDRAW_MS 100
+#define DEFAULT_UNIT_MS (10u * 60 * 1000)
+
+#define FIELD(name) offsetof(struct mor_index_args, name)
+static const struct mor_option index_options[] = {
+	{ "analyzer", 0, "PLUGIN", "who analyses; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer), NULL },
+	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
+	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
+	{ "format", 0, "FORMAT",
+	  "entries (delimited protobuf, the default), json (one per line), raw (as the analyzers write it)",
+	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
+	{ "vnames", 0, "FILE", "rules for the names of paths that no record names (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
+	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT, FIELD(retries), NULL },
+	{ "resume", 0, NULL, "go on where an interrupted run with the same output stopped", MOR_OPT_FLAG, FIELD(resume), NULL },
+	{ "type", 0, "TYPE",
+	  "offer records as this type of analysis; default /kythe/index/ and their language; may be repeated",
+	  MOR_OPT_LIST, FIELD(types), NULL },
+	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT, FIELD(view), "auto|namespace|directory" },
+	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache), NULL },
+	{ "log", 0, "FILE", "what analyzers say about their work, also into this file", MOR_OPT_TEXT, FIELD(log), NULL },
+	{ "lenient", 0, NULL, "take lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", index_options, 0 },
+	{ "Options for the analyzer:", mor_plugin_option_table, FIELD(plugin) },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* ---- what the driver tells ---- */
+
+static void on_warning(const char *text, void *arg)
+{
+	struct mor_index *x = arg;
+	char line[1100];
+
+	mor_note(x->cli, "warning: %s", mor_printable(mor_slice_of(text), line, sizeof(line)));
+}
+
+static void kzip_warning(const char *text, void *arg)
+{
+	struct mor_index *x = arg;
+
+	if (x->cli->verbose)
+		on_warning(text, x);
+}
+
+static void on_unit(const struct mor_unit_end *end, void *arg)
+{
+	struct mor_index *x = arg;
+
+	x->cli->progress.done++;
+	x->records += end->records;
+	if (!end->reason)
+		return;
+	x->cli->progress.failed++;
+	mor_index_note_failure(x, end);
+}
+
+/* unit: file:line:column: text */
+static void on_log(const struct mor_unit_log *log, void *arg)
+{
+	struct mor_index *x = arg;
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+	char text[1100];
+
+	mor_buf_printf(&line, "%s: ", log->title);
+	if (*log->file || log->line)
+		mor_buf_text(&line, *log->file ? log->file : log->title);
+	if (log->line)
+		mor_buf_printf(&line, ":%u", log->line);
+	if (log->column)
+		mor_buf_printf(&line, ":%u", log->column);
+	if (*log->file || log->line)
+		mor_buf_text(&line, ": ");
+	mor_buf_text(&line, log->text);
+	mor_printable(mor_buf_view(&line), text, sizeof(text));
+	mor_note(x->cli, "%s", text);
+	if (x->log)
+		fprintf(x->log, "%s\n", text);
+	mor_index_note_message(x, log);
+}
+
+static void on_event(const mortise_event *event, void *arg)
+{
+	mor_watch_event(event, ((struct mor_index *)arg)->cli);
+}
+
+/* ---- records ---- */
+
+static int open_kzips(struct mor_index *x, mortise_error *err)
+{
+	struct mor_kzip_options opt = { .on_warning = kzip_warning, .arg = x };
+	size_t cap = 0;
+
+	x->kzips = mor_zalloc((x->cli->words.count + 1) * sizeof(*x->kzips));
+	if (!x->kzips)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (size_t i = 0; i < x->cli->words.count; i++) {
+		int r = mor_kzip_open(x->cli->words.item[i], &opt, &x->kzips[i], err);
+
+		if (r < 0)
+			return r;
+		for (size_t k = 0; k < mor_kzip_unit_count(x->kzips[i]); k++) {
+			if (mor_grow(&x->refs, x->ref_count, &cap, sizeof(*x->refs)) < 0)
+				return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			x->refs[x->ref_count++] = (struct mor_record_ref){ x->kzips[i], k };
+		}
+	}
+	return 0;
+}
+
+static int load_rules(struct mor_index *x, struct sha256_ctx *sha, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!x->args->vnames)
+		return 0;
+	r = mor_fd_read_file(x->args->vnames, (size_t)64 << 20, &text, &len);
+	if (r < 0)
+		return mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "%s", x->args->vnames);
+	mor_digest_add(sha, text, len);
+	return mor_vname_rules_parse(x->args->vnames, (struct mor_slice){ text, len }, &x->rules, err);
+}
+
+static int check_types(struct mor_index *x, struct sha256_ctx *sha, mortise_error *err)
+{
+	for (size_t i = 0; i < x->args->types.count; i++) {
+		const char *type = x->args->types.item[i];
+
+		if (!mor_atype_valid(mor_slice_of(type)))
+			return mor_fail(err, MORTISE_EINVAL, "--type %s: words after slashes are expected, such as /kythe/index/java", type);
+		mor_digest_add(sha, type, strlen(type) + 1);
+	}
+	return 0;
+}
+
+/* What makes two runs the same: records in their order, and what decides about the bytes of the result. */
+static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
+{
+	for (size_t i = 0; i < x->ref_count; i++)
+		mor_digest_add(sha, mor_kzip_unit_digest(x->refs[i].kzip, x->refs[i].number), MOR_DIGEST_HEX);
+	mor_digest_add(sha, x->args->format, strlen(x->args->format));
+}
+
+/* ---- set-up ---- */
+
+static int open_stager(struct mor_index *x, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (x->args->cache)
+		return mor_stager_new(x->args->cache, &x->stager, err);
+	if (cache && *cache == '/')
+		mor_buf_printf(&path, "%s/mortise/kythe", cache);
+	else if (home && *home == '/')
+		mor_buf_printf(&path, "%s/.cache/mortise/kythe", home);
+	else
+		mor_buf_printf(&path, "/tmp/mortise-kythe-%u", (unsigned)getuid());
+	mor_buf_byte(&path, '\0');
+	return mor_buf_failed(&path) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : mor_stager_new(path.data, &x->stager, err);
+}
+
+static enum mor_result_format result_format(const char *name)
+{
+	return strcmp(name, "json") == 0 ? MOR_RESULT_JSON : strcmp(name, "raw") == 0 ? MOR_RESULT_RAW : MOR_RESULT_ENTRIES;
+}
+
+static int open_result(struct mor_index *x, mortise_error *err)
+{
+	bool to_stdout = !x->args->output || strcmp(x->args->output, "-") == 0;
+	struct mor_result_options opt = { .path = to_stdout ? NULL : x->args->output, .fd = STDOUT_FILENO,
+					  .format = result_format(x->args->format), .units = x->ref_count,
+					  .identity = x->identity, .resume = x->args->resume };
+
+	return mor_result_open(&opt, &x->result, err);
+}
+
+static enum mor_view_mode view_mode(const char *name)
+{
+	if (!name || strcmp(name, "auto") == 0)
+		return MOR_VIEW_AUTO;
+	return strcmp(name, "namespace") == 0 ? MOR_VIEW_NAMESPACE : MOR_VIEW_DIRECTORY;
+}
+
+static unsigned worker_count(const struct mor_index *x)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t count = x->args->jobs ? x->args->jobs : processors > 0 ? (size_t)processors : 1;
+
+	return (unsigned)(count < x->ref_count ? count : x->ref_count ? x->ref_count : 1);
+}
+
+static int make_driver(struct mor_index *x, mortise_error *err)
+{
+	struct mor_driver_options opt = {
+		.host = x->session.host, .analyzer = &x->analyzer, .records = x->refs, .record_count = x->ref_count,
+		.workers = worker_count(x), .retries = x->args->retries.given ? x->args->retries.value : 2,
+		.unit_ms = x->session.timeout_ms ? x->session.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
+		.types = x->args->types.item, .rules = x->rules, .stager = x->stager, .result = x->result,
+		.raw = strcmp(x->args->format, "raw") == 0,
+		.events = { on_unit, on_log, on_warning, on_event, x },
+	};
+
+	mor_session_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, &x->analyzer);
+	x->analyzer.dialect = "kythe";
+	return mor_driver_new(&opt, &x->driver, err);
+}
+
+static int check_words(const struct mor_index *x, mortise_error *err)
+{
+	if (x->cli->words.count == 0)
+		return mor_fail(err, MORTISE_EINVAL, "name a FILE.kzip");
+	if (!x->args->analyzer == !x->cli->words.tail)
+		return mor_fail(err, MORTISE_EINVAL, "name who analyses: --analyzer PLUGIN, or -- COMMAND ARG… at the end");
+	if (x->cli->words.tail && !x->cli->words.tail[0])
+		return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+	if (x->args->plugin.dialect && strcmp(x->args->plugin.dialect, "kythe") != 0)
+		return mor_fail(err, MORTISE_EINVAL, "index speaks kythe; --dialect %s does not fit", x->args->plugin.dialect);
+	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
+		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
+	return 0;
+}
+
+static int open_log(struct mor_index *x, mortise_error *err)
+{
+	if (!x->args->log)
+		return 0;
+	x->log = fopen(x->args->log, x->args->resume ? "ae" : "we");
+	return x->log ? 0 : mor_fail_errno(err, MORTISE_EINPUT, errno, "--log %s", x->args->log);
+}
+
+/* The result is opened last: a slip must not empty a file. */
+static int prepare(struct mor_index *x, mortise_error *err)
+{
+	static const char *const strict[] = { NULL };
+	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
+	struct sha256_ctx sha;
+	int r = check_words(x, err);
+
+	mor_digest_begin(&sha);
+	if (r == 0)
+		r = check_types(x, &sha, err);
+	if (r == 0)
+		r = open_kzips(x, err);
+	if (r == 0)
+		r = load_rules(x, &sha, err);
+	if (r == 0)
+		r = mor_session_open(&x->session, x->cli, &x->args->plugin, x->args->lenient ? lenient : strict, err);
+	if (r == 0)
+		r = open_stager(x, err);
+	if (r == 0)
+		r = open_log(x, err);
+	if (r < 0)
+		return r;
+	digest_records(x, &sha);
+	mor_digest_end(&sha, x->identity);
+	r = open_result(x, err);
+	return r < 0 ? r : make_driver(x, err);
+}
+
+/* ---- the loop ---- */
+
+static int least(int a, int b)
+{
+	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
+}
+
+/* First Ctrl-C: analyzers get the 10 s that their protocol gives them; second: none. */
+static void mind_signals(struct mor_index *x)
+{
+	int count = mor_signals_count();
+
+	if (count == x->signals)
+		return;
+	if (x->signals == 0)
+		mor_note(x->cli, "stopping: analyzers have 10 s to end; once more kills them at once");
+	else if (x->signals == 1)
+		mor_note(x->cli, "killing the analyzers");
+	mor_driver_stop(x->driver, count > 1);
+	x->signals = count;
+}
+
+static void work(struct mor_index *x)
+{
+	while (!mor_driver_finished(x->driver)) {
+		int wait = mor_driver_step(x->driver);
+
+		mind_signals(x);
+		mor_progress_draw(&x->cli->progress);
+		if (!mor_driver_finished(x->driver))
+			mortise_host_wait(x->session.host, least(wait, x->cli->progress.on ? REDRAW_MS : -1));
+	}
+}
+
+static void clean_up(struct mor_index *x, bool finished)
+{
+	mor_driver_free(x->driver);
+	mor_result_free(x->result, finished);
+	mor_stager_free(x->stager);
+	mor_session_close(&x->session);
+	mor_vname_rules_free(x->rules);
+	for (size_t i = 0; x->kzips && i < x->cli->words.count; i++)
+		mor_kzip_free(x->kzips[i]);
+	mor_free(x->kzips);
+	mor_free(x->refs);
+	if (x->log)
+		fclose(x->log);
+	mor_index_report_free(x);
+}
+
+static int index_run(struct mor_cli *cli)
+{
+	struct mor_index_args *args = cli->args;
+	struct mor_index x = { .cli = cli, .args = args, .begun_ms = mor_clock_ms() };
+	mortise_error err = { 0 };
+	int r, exit_code;
+	bool finished = false;
+
+	args->format = args->format ? args->format : "entries";
+	r = prepare(&x, &err);
+	if (r == 0) {
+		mor_progress_start(&cli->progress, cli->err_terminal, x.ref_count);
+		mor_driver_start(x.driver, &err);
+		work(&x);
+		mor_progress_clear(&cli->progress);
+		finished = !x.signals && !mor_driver_failure(x.driver);
+		exit_code = mor_index_report(&x);
+	} else if (r == MORTISE_EINVAL) {
+		exit_code = mor_fail_usage(cli, &err);
+	} else {
+		exit_code = mor_fail_error(cli, &err);
+	}
+	clean_up(&x, finished);
+	return exit_code;
+}
+
+const struct mor_command mor_command_index = {
+	.name = "index",
+	.group = "Kythe:",
+	.summary = "run Kythe analyzers over compilation records",
+	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
+	.words = "file",
+	.description = "Each record's files are shown to the analyzer at the paths that the record names, and nowhere else. What a record\n"
+		       "comes to is checked and appended whole, in the order of the input. A record that fails is tried again in a fresh\n"
+		       "process, at last told by name, and the others go on; the exit code is then 1.",
+	.examples = "mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
+		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
+		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume",
+	.options = groups,
+	.args_size = sizeof(struct mor_index_args),
+	.common = FIELD(common),
+	.run = index_run,
+};

@@ -1,0 +1,48 @@
+/* One run of mortise index: index.c runs it, index_report.c says what came of it. */
+#ifndef MOR_CLI_INDEX_H
+#define MOR_CLI_INDEX_H
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "kythe/digest.h"
+#include "kythe/driver.h"
+
+struct mor_index_args {
+	const char *analyzer, *output, *format, *vnames, *view, *cache, *log;
+	uint32_t jobs;
+	struct mor_opt_count retries;
+	struct mor_opt_list types;
+	bool resume, lenient;
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
+struct mor_index {
+	struct mor_cli *cli;
+	const struct mor_index_args *args;
+	struct mor_session session;
+	mortise_plugin_options analyzer;
+	struct mor_kzip **kzips;
+	struct mor_record_ref *refs;
+	size_t ref_count;
+	struct mor_vname_rules *rules;
+	struct mor_stager *stager;
+	struct mor_result *result;
+	struct mor_driver *driver;
+	FILE *log;
+	char identity[MOR_DIGEST_SIZE];
+	int signals; /* that were acted on */
+	int64_t begun_ms;
+	uint64_t records;
+	struct mor_buf failures, messages; /* elements of JSON arrays, for --json */
+};
+
+/* A record has failed for good: one line now, one element of the report. */
+void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end);
+void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log);
+int mor_index_report(struct mor_index *x); /* the exit code */
+void mor_index_report_free(struct mor_index *x);
+
+#endif

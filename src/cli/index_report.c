@@ -1,0 +1,149 @@
+/* What a run of mortise index came to: one line per failure, a summary on stderr, or all of it as JSON. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/index.h"
+#include "cli/output.h"
+
+#define MESSAGES_LIMIT ((size_t)16 << 20) /* of the report; --log has them all */
+
+static void begin_element(struct mor_buf *array)
+{
+	if (array->len)
+		mor_buf_byte(array, ',');
+}
+
+void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
+{
+	struct mor_writer w = { .out = &x->failures };
+	char title[300], reason[800];
+
+	mor_printable(mor_slice_of(*end->title ? end->title : end->digest), title, sizeof(title));
+	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
+	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli), title, reason,
+		 end->earlier ? " (in an earlier run)" : "");
+	begin_element(&x->failures);
+	mor_w_object(&w);
+	mor_w_pair(&w, "unit", end->digest);
+	mor_w_pair(&w, "name", end->title);
+	mor_w_pair(&w, "kzip", end->kzip);
+	mor_w_pair(&w, "reason", end->reason);
+	mor_w_pair_int(&w, "attempts", end->attempts);
+	mor_w_pair_bool(&w, "earlier", end->earlier);
+	mor_w_end(&w);
+}
+
+void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log)
+{
+	struct mor_writer w = { .out = &x->messages };
+
+	if (!x->cli->json || x->messages.len > MESSAGES_LIMIT)
+		return;
+	begin_element(&x->messages);
+	mor_w_object(&w);
+	mor_w_pair(&w, "unit", log->title);
+	mor_w_pair(&w, "file", log->file);
+	mor_w_pair_int(&w, "line", log->line);
+	mor_w_pair_int(&w, "column", log->column);
+	mor_w_pair(&w, "text", log->text);
+	mor_w_end(&w);
+}
+
+static int64_t cpu_ms(int who)
+{
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	return (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+}
+
+static void write_array(struct mor_writer *w, const char *name, struct mor_buf *elements)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf array = MOR_BUF_INIT;
+
+	mor_buf_byte(&array, '[');
+	mor_buf_slice(&array, mor_buf_view(elements));
+	mor_buf_byte(&array, ']');
+	mor_w_pair_raw(w, name, mor_buf_view(&array));
+}
+
+static void report_json(struct mor_index *x, bool ok)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct mor_result_stats result = mor_result_stats(x->result);
+	struct mor_stager_stats staging = mor_stager_stats(x->stager);
+	const mortise_error *failure = mor_driver_failure(x->driver);
+
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", ok);
+	mor_w_pair_int(&w, "units", (int64_t)x->ref_count);
+	mor_w_pair_int(&w, "done", (int64_t)result.done);
+	mor_w_pair_int(&w, "failed", (int64_t)result.failed);
+	mor_w_pair_int(&w, "entries", (int64_t)x->records);
+	mor_w_pair_int(&w, "bytes", (int64_t)result.bytes);
+	mor_w_pair(&w, "view", mor_driver_uses_namespace(x->driver) ? "namespace" : "directory");
+	mor_w_key(&w, "staging");
+	mor_w_object(&w);
+	mor_w_pair_int(&w, "written", (int64_t)staging.written);
+	mor_w_pair_int(&w, "written_bytes", (int64_t)staging.written_bytes);
+	mor_w_pair_int(&w, "linked", (int64_t)staging.linked);
+	mor_w_end(&w);
+	mor_w_pair_int(&w, "elapsed_ms", mor_clock_ms() - x->begun_ms);
+	mor_w_pair_int(&w, "driver_cpu_ms", cpu_ms(RUSAGE_SELF));
+	mor_w_pair_int(&w, "children_cpu_ms", cpu_ms(RUSAGE_CHILDREN));
+	write_array(&w, "failures", &x->failures);
+	write_array(&w, "messages", &x->messages);
+	if (failure)
+		mor_w_pair(&w, "error", failure->text);
+	mor_w_end(&w);
+	/* The result itself may be on stdout; then the report is on stderr. */
+	if (x->args->output && strcmp(x->args->output, "-") != 0)
+		mor_out_json(x->cli, mor_buf_view(&json));
+	else
+		mor_note_slice(x->cli, mor_buf_view(&json));
+}
+
+static void report_text(struct mor_index *x)
+{
+	struct mor_result_stats result = mor_result_stats(x->result);
+	int64_t ms = mor_clock_ms() - x->begun_ms;
+	size_t settled = result.done + result.failed;
+	char bytes[32];
+
+	mor_note(x->cli, "%zu of %zu units, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, result.failed,
+		 x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
+	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
+		mor_note(x->cli, "%zu units are left: the same command with --resume goes on", x->ref_count - settled);
+}
+
+int mor_index_report(struct mor_index *x)
+{
+	const mortise_error *failure = mor_driver_failure(x->driver);
+	struct mor_result_stats result = mor_result_stats(x->result);
+	bool ok = !failure && !x->signals && result.done == x->ref_count;
+
+	if (x->cli->json)
+		report_json(x, ok);
+	else
+		report_text(x);
+	if (x->signals)
+		return 130;
+	if (failure) {
+		mor_report_line(x->cli, &(struct mor_report){ .error = failure });
+		return mortise_status_exit_code(failure->code);
+	}
+	return ok ? 0 : 1;
+}
+
+void mor_index_report_free(struct mor_index *x)
+{
+	mor_buf_fini(&x->failures);
+	mor_buf_fini(&x->messages);
+}

@@ -1,0 +1,225 @@
+/* One unit with its files into the archive. */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/kzip.h"
+#include "cli/output.h"
+#include "kythe/digest.h"
+#include "kythe/path.h"
+
+/* ---- files that have been read ---- */
+
+struct mor_seen_file {
+	char digest[MOR_DIGEST_SIZE];
+	char path[];
+};
+
+static size_t slot_of(const struct mor_creation *creation, const char *path)
+{
+	uint64_t hash = 14695981039346656037U; /* FNV-1a */
+	size_t slot;
+
+	for (const char *p = path; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 1099511628211U;
+	slot = (size_t)hash & (creation->seen_slots - 1);
+	while (creation->seen[slot] && strcmp(creation->seen[slot]->path, path) != 0)
+		slot = (slot + 1) & (creation->seen_slots - 1);
+	return slot;
+}
+
+static int make_room(struct mor_creation *creation)
+{
+	struct mor_seen_file **old = creation->seen;
+	size_t slots = creation->seen_slots;
+
+	if (2 * creation->seen_count < slots)
+		return 0;
+	creation->seen = mor_zalloc((slots ? 2 * slots : 1024) * sizeof(struct mor_seen_file *));
+	if (!creation->seen) {
+		creation->seen = old;
+		return MORTISE_ENOMEM;
+	}
+	creation->seen_slots = slots ? 2 * slots : 1024;
+	for (size_t i = 0; i < slots; i++)
+		if (old[i])
+			creation->seen[slot_of(creation, old[i]->path)] = old[i];
+	mor_free(old);
+	return 0;
+}
+
+void mor_creation_forget(struct mor_creation *creation)
+{
+	for (size_t i = 0; i < creation->seen_slots; i++)
+		mor_free(creation->seen[i]);
+	mor_free(creation->seen);
+	creation->seen = NULL;
+	creation->seen_slots = creation->seen_count = 0;
+}
+
+static int read_file(struct mor_creation *creation, struct mor_slice path, struct mor_seen_file **ret, mortise_error *err)
+{
+	struct mor_seen_file *file = mor_alloc(sizeof(*file) + path.len + 1);
+	int r;
+
+	if (!file)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	memcpy(file->path, path.ptr, path.len);
+	file->path[path.len] = '\0';
+	r = mor_kzip_writer_add_path(creation->writer, file->path, file->digest, err);
+	if (r < 0) {
+		mor_free(file);
+		return r;
+	}
+	*ret = file;
+	creation->seen_count++;
+	return 0;
+}
+
+/* Not cleaned: "link/../x" is where the kernel finds it, not where the text says. */
+static int add_file(struct mor_creation *creation, const char *directory, const char *path, const char **ret_digest,
+		    mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
+	size_t slot;
+	int r;
+
+	if (*path != '/')
+		mor_buf_printf(&whole, "%s/", directory);
+	mor_buf_text(&whole, path);
+	mor_buf_byte(&whole, '\0');
+	if (mor_buf_failed(&whole) || make_room(creation) < 0)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	slot = slot_of(creation, whole.data);
+	if (!creation->seen[slot] &&
+	    (r = read_file(creation, mor_slice_of(whole.data), &creation->seen[slot], err)) < 0)
+		return r;
+	*ret_digest = creation->seen[slot]->digest;
+	return 0;
+}
+
+/* ---- names ---- */
+
+/* Below where we were started a file is called by its path from there; elsewhere by its absolute path, without the "/" that
+ * no VName may begin with. Rules see the "/". */
+static int name_file(struct mor_creation *creation, const char *directory, const char *path, struct mor_vname_own *ret,
+		     mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *whole = NULL;
+	const char *key;
+	int r;
+
+	mor_path_clean(directory, path, &clean);
+	whole = mor_buf_detach(&clean);
+	if (!whole)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	key = mor_path_below(creation->cwd, whole);
+	key = key ? key : whole;
+	r = mor_vname_rules_apply(creation->rules, key, ret, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		ret->memory = mor_strdup(key + (*key == '/'));
+	if (!ret->memory)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (r == 0)
+		ret->vname = (struct mor_vname){ "", "", "", ret->memory, "" };
+	/* A file's name has neither signature nor language. */
+	ret->vname.signature = "";
+	return 0;
+}
+
+/* ---- the unit ---- */
+
+struct record {
+	struct mor_input *inputs;
+	struct mor_vname_own *names;
+	size_t count;
+};
+
+static void record_fini(struct record *record)
+{
+	for (size_t i = 0; i < record->count; i++)
+		mor_vname_own_fini(&record->names[i]);
+	mor_free(record->names);
+	mor_free(record->inputs);
+}
+
+static bool is_listed(const char *path, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], path) == 0)
+			return true;
+	return false;
+}
+
+static int add_input(struct mor_creation *creation, const struct mor_compilation *what, const char *path,
+		     struct record *record, mortise_error *err)
+{
+	struct mor_input *input = &record->inputs[record->count];
+	struct mor_vname_own *name = &record->names[record->count];
+	const char *digest = NULL;
+	int r = name_file(creation, what->directory, path, name, err);
+
+	if (r < 0)
+		return r;
+	record->count++;
+	r = add_file(creation, what->directory, path, &digest, err);
+	if (r < 0)
+		return r;
+	*input = (struct mor_input){ .vname = name->vname, .path = path, .digest = digest };
+	if (!*input->vname.corpus && creation->args->corpus)
+		input->vname.corpus = creation->args->corpus;
+	return 0;
+}
+
+static int add_inputs(struct mor_creation *creation, const struct mor_compilation *what, struct record *record,
+		      mortise_error *err)
+{
+	size_t most = what->source_count + what->input_count;
+	int r = 0;
+
+	record->inputs = mor_zalloc(most * sizeof(*record->inputs));
+	record->names = mor_zalloc(most * sizeof(*record->names));
+	if (!record->inputs || !record->names)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (size_t i = 0; r == 0 && i < what->source_count; i++)
+		if (!is_listed(what->sources[i], what->sources, i))
+			r = add_input(creation, what, what->sources[i], record, err);
+	for (size_t i = 0; r == 0 && i < what->input_count; i++)
+		if (!is_listed(what->inputs[i], what->sources, what->source_count))
+			r = add_input(creation, what, what->inputs[i], record, err);
+	return r;
+}
+
+static int choose_language(const struct mor_creation *creation, const struct mor_compilation *what, const char **ret,
+			   mortise_error *err)
+{
+	*ret = creation->args->language;
+	for (size_t i = 0; !*ret && i < what->source_count; i++)
+		*ret = mor_language_of(what->sources[i]);
+	return *ret ? 0 : mor_fail(err, MORTISE_EINVAL, "the language cannot be told by the name of a source: use --language");
+}
+
+int mor_creation_record(struct mor_creation *creation, const struct mor_compilation *what, mortise_error *err)
+{
+	__attribute__((cleanup(record_fini))) struct record record = { 0 };
+	const char *language = NULL, *corpus = creation->args->corpus;
+	int r = choose_language(creation, what, &language, err);
+
+	if (r == 0)
+		r = add_inputs(creation, what, &record, err);
+	if (r < 0)
+		return r;
+	return mor_kzip_writer_add_unit(creation->writer, &(struct mor_unit){
+		.vname = { "", corpus ? corpus : "", "", "", language },
+		.inputs = record.inputs, .input_count = record.count,
+		.arguments = (const char **)(uintptr_t)what->arguments, .argument_count = what->argument_count,
+		.sources = (const char **)(uintptr_t)what->sources, .source_count = what->source_count,
+		.output_key = mor_compile_output(what->arguments, what->argument_count),
+		.working_directory = what->directory, .entry_context = "",
+	}, NULL, NULL, err);
+}

@@ -1,0 +1,80 @@
+/* The driver's structs. For driver*.c only. */
+#ifndef MOR_KYTHE_DRIVER_INSIDE_H
+#define MOR_KYTHE_DRIVER_INSIDE_H
+
+#include "kythe/driver.h"
+
+enum item_state { ITEM_WAITING, ITEM_OUT, ITEM_SETTLED };
+
+struct item {
+	enum item_state state;
+	unsigned attempts; /* that failed */
+	char *type;        /* of the first offered one; NULL: not read yet */
+};
+
+enum worker_state {
+	WORKER_DOWN,    /* no process, or one that does nothing yet                          */
+	WORKER_WAITS,   /* `request` is open: there was nothing for it                       */
+	WORKER_SHOWS,   /* its view is being made; `request` is open                         */
+	WORKER_WORKS,   /* a record is handed out                                            */
+	WORKER_LEAVES,  /* its stdin is closed; nothing of it counts any more                */
+	WORKER_LOST     /* it cannot be started                                              */
+};
+
+struct worker {
+	struct mor_driver *driver;
+	unsigned number;
+	mortise_plugin *plugin;
+	enum worker_state state;
+	bool fresh;           /* its process has been given nothing yet      */
+	bool began;           /* a process of it has run                     */
+	unsigned idle_ends;   /* processes in a row that were given nothing  */
+	enum mor_stream_format form;
+	mortise_request *request;
+	char *asked;          /* the types of `request`, normal, each with a NUL, "" at the end; NULL: any */
+	char *out_dir;
+	/* the analysis */
+	size_t item;          /* (size_t)-1: none */
+	struct mor_unit *unit;
+	struct mor_namer *namer;
+	struct mor_stage stages[2]; /* in turn: one may still be shown while the other is made */
+	unsigned stage;
+	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
+	char *output;
+	int64_t due_ms;       /* 0: no limit */
+	uint64_t turn;        /* counts analyses: a late answer to a view that is no longer wanted is known by it */
+};
+
+struct mor_driver {
+	struct mor_driver_options opt;
+	struct item *items;
+	size_t first_waiting, settled;
+	struct worker *workers;
+	unsigned worker_count;
+	bool by_namespace;    /* views; else directories */
+	bool stopping, finished_work;
+	unsigned outputs;
+	mortise_error failure;
+	bool failed;
+};
+
+#define NO_ITEM ((size_t)-1)
+
+/* driver_work.c: one analysis, from the request to its end */
+void mor_work_offer(struct worker *worker);  /* its request is open: hand something out, if there is something */
+void mor_work_done(struct worker *worker);
+void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
+void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
+void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
+int64_t mor_work_now_ms(void);
+/* driver_ask.c: what analyzers say and ask */
+void mor_ask_request(mortise_request *request, const char *method, mortise_json params, void *arg);
+void mor_ask_log(struct worker *worker, mortise_json params);
+/* driver.c */
+void mor_driver_warn(struct mor_driver *driver, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mor_driver_fail(struct mor_driver *driver, const mortise_error *error);
+void mor_driver_settled(struct mor_driver *driver); /* after each settled record: is it the end? */
+void mor_driver_replace(struct worker *worker);     /* its process is not to be trusted any more: a new one */
+const char *mor_driver_title(const struct worker *worker);
+
+#endif

@@ -1,0 +1,384 @@
+/* One analysis: chosen, staged, shown, handed out; done, or failed and tried again. */
+#include "kythe/driver_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "kythe/atype.h"
+
+int64_t mor_work_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- ends ---- */
+
+static void tell_end(struct worker *worker, const char *reason, uint64_t records, uint64_t bytes)
+{
+	struct mor_driver *driver = worker->driver;
+	const struct mor_record_ref *record = &driver->opt.records[worker->item];
+	struct mor_unit_end end = { .unit = worker->item, .reason = reason, .records = records, .bytes = bytes,
+				    .attempts = driver->items[worker->item].attempts + (reason == NULL),
+				    .digest = mor_kzip_unit_digest(record->kzip, record->number),
+				    .title = worker->unit ? mor_unit_title(worker->unit) : "",
+				    .kzip = mor_kzip_path(record->kzip) };
+
+	driver->opt.events.on_unit(&end, driver->opt.events.arg);
+}
+
+static void settle(struct worker *worker)
+{
+	struct mor_driver *driver = worker->driver;
+
+	driver->items[worker->item].state = ITEM_SETTLED;
+	driver->settled++;
+	worker->item = NO_ITEM;
+}
+
+/* For good: it will not be tried again. */
+static void settle_failed(struct worker *worker, const char *reason)
+{
+	struct mor_driver *driver = worker->driver;
+	mortise_error error = { 0 };
+
+	tell_end(worker, reason, 0, 0);
+	if (mor_result_failed(driver->opt.result, worker->item, reason, &error) < 0)
+		mor_driver_fail(driver, &error);
+	settle(worker);
+}
+
+void mor_work_failed(struct worker *worker, const char *reason)
+{
+	struct mor_driver *driver = worker->driver;
+	struct item *item = &driver->items[worker->item];
+
+	item->attempts++;
+	if (item->attempts > driver->opt.retries && !driver->stopping) {
+		settle_failed(worker, reason);
+	} else {
+		item->state = ITEM_WAITING;
+		if (worker->item < driver->first_waiting)
+			driver->first_waiting = worker->item;
+		if (!driver->stopping)
+			mor_driver_warn(driver, "%s: %s; trying it again", mor_driver_title(worker), reason);
+		worker->item = NO_ITEM;
+	}
+	mor_driver_settled(driver);
+}
+
+void mor_work_forget(struct worker *worker)
+{
+	worker->turn++;
+	worker->namer = mor_namer_free(worker->namer);
+	worker->unit = mor_unit_free(worker->unit);
+	if (worker->output)
+		unlink(worker->output);
+	mor_free(worker->output);
+	worker->output = NULL;
+	worker->due_ms = 0;
+	mor_free(worker->asked);
+	worker->asked = NULL;
+}
+
+/* ---- the choice ---- */
+
+static bool asks_for(const struct worker *worker, const char *offered)
+{
+	if (!worker->asked)
+		return true;
+	for (const char *type = worker->asked; *type; type += strlen(type) + 1)
+		if (mor_atype_matches(mor_slice_of(type), mor_slice_of(offered)))
+			return true;
+	return false;
+}
+
+static char *default_type(const struct mor_unit *unit)
+{
+	struct mor_buf type = MOR_BUF_INIT;
+
+	mor_buf_printf(&type, "/kythe/index/%s", unit->vname.language);
+	return mor_buf_detach(&type);
+}
+
+/* What the unit is offered as; read once. A unit that cannot be read is offered to anybody: there it fails, by name. */
+static bool fits(struct worker *worker, size_t number)
+{
+	struct mor_driver *driver = worker->driver;
+	struct item *item = &driver->items[number];
+	const struct mor_record_ref *record = &driver->opt.records[number];
+	struct mor_unit *unit = NULL;
+
+	if (!worker->asked)
+		return true;
+	for (const char *const *type = driver->opt.types; type && *type; type++)
+		if (asks_for(worker, *type))
+			return true;
+	if (driver->opt.types && driver->opt.types[0])
+		return false;
+	if (!item->type && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0) {
+		item->type = default_type(unit);
+		mor_unit_free(unit);
+	}
+	return !item->type || asks_for(worker, item->type);
+}
+
+/* The first that waits; one that has failed before only for a process that has done nothing yet. */
+static size_t choose(struct worker *worker)
+{
+	struct mor_driver *driver = worker->driver;
+
+	while (driver->first_waiting < driver->opt.record_count && driver->items[driver->first_waiting].state != ITEM_WAITING)
+		driver->first_waiting++;
+	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
+		if (driver->items[i].state == ITEM_WAITING && (driver->items[i].attempts == 0 || worker->fresh) && fits(worker, i))
+			return i;
+	return NO_ITEM;
+}
+
+/* ---- the answer ---- */
+
+static void write_texts(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
+{
+	mor_w_key(w, name);
+	mor_w_array(w);
+	for (size_t i = 0; i < count; i++)
+		mor_w_string(w, texts[i]);
+	mor_w_end(w);
+}
+
+static void write_reply(const struct worker *worker, struct mor_writer *w)
+{
+	const struct mor_unit *unit = worker->unit;
+
+	mor_w_object(w);
+	mor_w_pair(w, "workingDir", worker->stages[worker->stage].working_dir);
+	write_texts(w, "inputs", unit->sources, unit->source_count);
+	if (unit->source_count)
+		mor_w_pair(w, "input", unit->sources[0]);
+	write_texts(w, "arguments", unit->arguments, unit->argument_count);
+	mor_w_key(w, "environment");
+	mor_unit_env_json(unit, w);
+	mor_w_pair(w, "output", worker->output);
+	mor_w_pair(w, "entryContext", unit->entry_context);
+	mor_w_pair(w, "outputKey", unit->output_key);
+	mor_w_key(w, "details");
+	mor_unit_details_json(unit, w);
+	mor_w_end(w);
+}
+
+static void hand_out(struct worker *worker)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf reply = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &reply };
+	struct mor_driver *driver = worker->driver;
+	mortise_request *request = mor_take(&worker->request);
+
+	write_reply(worker, &w);
+	worker->state = WORKER_WORKS;
+	worker->fresh = false;
+	worker->due_ms = driver->opt.unit_ms ? mor_work_now_ms() + driver->opt.unit_ms : 0;
+	/* Where it has reached nobody, a STATE event tells the rest. */
+	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
+}
+
+/* ---- before the answer ---- */
+
+static int make_output(struct worker *worker, mortise_error *err)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+	int fd;
+
+	mor_buf_printf(&path, "%s/%u", worker->out_dir, worker->driver->outputs++);
+	worker->output = mor_buf_detach(&path);
+	if (!worker->output)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	fd = open(worker->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", worker->output);
+	mor_fd_close(&fd);
+	return 0;
+}
+
+static int prepare(struct worker *worker, mortise_error *err)
+{
+	struct mor_driver *driver = worker->driver;
+	const struct mor_record_ref *record = &driver->opt.records[worker->item];
+	enum mor_stage_mode mode = driver->by_namespace ? MOR_STAGE_ROOT : MOR_STAGE_DIR;
+	int r = mor_kzip_unit_read(record->kzip, record->number, &worker->unit, err);
+
+	worker->stage ^= 1;
+	if (r == 0)
+		r = mor_stage_fit(driver->opt.stager, record->kzip, worker->unit, mode, &worker->stages[worker->stage], err);
+	if (r == 0)
+		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
+	return r < 0 ? r : make_output(worker, err);
+}
+
+struct showing { /* a view that was asked for */
+	struct worker *worker;
+	uint64_t turn;
+};
+
+/* The record's own fault, or ours, but not the analyzer's: it is not tried again. */
+static void refuse(struct worker *worker, const char *reason)
+{
+	char *asked = mor_take(&worker->asked);
+
+	settle_failed(worker, reason);
+	mor_work_forget(worker);
+	worker->asked = asked;
+}
+
+static void shown(mortise_plugin *plugin, int status, const mortise_error *error, void *arg)
+{
+	struct showing showing = *(struct showing *)arg;
+	struct worker *worker = showing.worker;
+
+	(void)plugin;
+	mor_free(arg);
+	if (worker->turn != showing.turn || worker->state != WORKER_SHOWS)
+		return; /* its process has ended meanwhile; that was told */
+	if (status == MORTISE_OK) {
+		hand_out(worker);
+		return;
+	}
+	worker->state = WORKER_WAITS;
+	refuse(worker, error ? error->text : mortise_status_text(status));
+	mor_driver_settled(worker->driver);
+	mor_work_offer(worker);
+}
+
+static int show(struct worker *worker, mortise_error *err)
+{
+	const char *writable[] = { worker->out_dir, NULL };
+	mortise_view view = { .size = sizeof(view), .stage = worker->stages[worker->stage].path, .writable = writable };
+	struct showing *showing = mor_alloc(sizeof(*showing));
+	int r;
+
+	if (!showing)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	*showing = (struct showing){ worker, worker->turn };
+	worker->state = WORKER_SHOWS;
+	worker->shown = true;
+	r = mortise_plugin_set_view(worker->plugin, &view, shown, showing, err);
+	if (r < 0)
+		mor_free(showing);
+	return r;
+}
+
+/* True when the request is taken care of; false: that record is settled, look for another. */
+static bool give(struct worker *worker, size_t number)
+{
+	struct mor_driver *driver = worker->driver;
+	mortise_error error = { 0 };
+	int r;
+
+	worker->item = number;
+	driver->items[number].state = ITEM_OUT;
+	r = prepare(worker, &error);
+	if (r == 0 && driver->by_namespace)
+		r = show(worker, &error);
+	else if (r == 0)
+		hand_out(worker);
+	if (r == 0)
+		return true;
+	worker->state = WORKER_WAITS;
+	refuse(worker, error.text);
+	return false;
+}
+
+void mor_work_offer(struct worker *worker)
+{
+	struct mor_driver *driver = worker->driver;
+	size_t number;
+
+	while (worker->request && worker->state == WORKER_WAITS && !driver->stopping) {
+		number = choose(worker);
+		if (number == NO_ITEM || give(worker, number))
+			break;
+	}
+	mor_driver_settled(driver);
+}
+
+/* Somebody else's failure may be work for one who waits. */
+static void offer_all(struct mor_driver *driver)
+{
+	for (unsigned i = 0; i < driver->worker_count; i++)
+		mor_work_offer(&driver->workers[i]);
+}
+
+/* ---- done ---- */
+
+static int check_output(struct worker *worker, uint64_t *ret_size, uint64_t *ret_records, mortise_error *err)
+{
+	struct stat st;
+	int fd = open(worker->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int r;
+
+	if (fd < 0)
+		return mor_fail_errno(err, MORTISE_EINPUT, errno, "its output");
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		mor_fd_close(&fd);
+		return mor_fail(err, MORTISE_EINPUT, "its output is no file any more");
+	}
+	*ret_size = (uint64_t)st.st_size; /* at done: what is written later does not count */
+	r = mor_result_check(fd, *ret_size, worker->form, worker->driver->opt.raw, ret_records, err);
+	mor_fd_close(&fd);
+	return r;
+}
+
+/* The view ends before the next record is handed out: orders to one plugin are kept in order. Whoever asks for the next in
+ * the same breath gets its view in place of this one. */
+void mor_work_hide(struct worker *worker)
+{
+	if (!worker->shown || worker->item != NO_ITEM)
+		return;
+	worker->shown = false;
+	if (worker->driver->by_namespace)
+		mortise_plugin_set_view(worker->plugin, NULL, NULL, NULL, NULL);
+}
+
+static void keep(struct worker *worker, uint64_t size, uint64_t records)
+{
+	struct mor_driver *driver = worker->driver;
+	mortise_error error = { 0 };
+
+	tell_end(worker, NULL, records, size);
+	if (mor_result_done(driver->opt.result, worker->item, worker->output, size, worker->form, &error) < 0)
+		mor_driver_fail(driver, &error);
+	mor_free(worker->output); /* the file is the result's now */
+	worker->output = NULL;
+	settle(worker);
+}
+
+void mor_work_done(struct worker *worker)
+{
+	mortise_error error = { 0 };
+	uint64_t size = 0, records = 0;
+	bool whole;
+
+	whole = check_output(worker, &size, &records, &error) == 0;
+	worker->state = WORKER_DOWN;
+	worker->idle_ends = 0;
+	if (whole) {
+		keep(worker, size, records);
+	} else {
+		mor_work_failed(worker, error.text);
+		mor_driver_replace(worker);
+	}
+	mor_work_forget(worker);
+	mor_driver_settled(worker->driver);
+	offer_all(worker->driver);
+}

@@ -1,0 +1,58 @@
+/*
+ * The result of a run: what its units came to, in the order of the input, each exactly once and whole.
+ *
+ * Units end in any order. One whose turn has not come is kept as the file that its analyzer wrote. A unit's bytes are
+ * appended to the output, then its line to the journal (OUTPUT.journal); whoever is killed in between finds, on
+ * the next start, an output that is longer than its journal says, and cuts it. A run that comes to its end removes the
+ * journal.
+ */
+#ifndef MOR_KYTHE_RESULT_H
+#define MOR_KYTHE_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "kythe/entries.h"
+
+enum mor_result_format { MOR_RESULT_ENTRIES, MOR_RESULT_JSON, MOR_RESULT_RAW };
+
+struct mor_result_options {
+	const char *path;     /* of the output; NULL: `fd`, without a journal                                  */
+	int fd;
+	enum mor_result_format format;
+	size_t units;
+	const char *identity; /* hex digest of what makes two runs the same: records and options               */
+	bool resume;
+};
+
+enum mor_unit_state { MOR_UNIT_OPEN, MOR_UNIT_DONE, MOR_UNIT_FAILED };
+
+struct mor_result;
+
+/* MORTISE_EINPUT: the journal is of another run, or damaged; another process writes it. */
+int mor_result_open(const struct mor_result_options *opt, struct mor_result **ret, mortise_error *err);
+/* finished: the run came to its end; the journal goes. NULL is fine; returns NULL. */
+struct mor_result *mor_result_free(struct mor_result *result, bool finished);
+
+/* What an earlier run settled already: of each unit its state and, if it failed, why (else NULL). */
+enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason);
+
+/* One unit is complete: its output is the first `size` bytes of `file`, which is ours from now on. They were checked. */
+int mor_result_done(struct mor_result *result, size_t unit, const char *file, uint64_t size, enum mor_stream_format form,
+		    mortise_error *err);
+int mor_result_failed(struct mor_result *result, size_t unit, const char *reason, mortise_error *err);
+
+struct mor_result_stats {
+	uint64_t bytes;   /* of the output, earlier runs included */
+	size_t done, failed;
+};
+struct mor_result_stats mor_result_stats(const struct mor_result *result);
+
+/* Whole records to the very end? MORTISE_EINPUT with record and offset in the text. raw: only their lengths are looked at.
+ * `ret_records` may be NULL. */
+int mor_result_check(int fd, uint64_t size, enum mor_stream_format form, bool raw, uint64_t *ret_records, mortise_error *err);
+
+#endif

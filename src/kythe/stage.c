@@ -1,0 +1,711 @@
+/*
+ * Blobs by digest, trees of hard links to them. The paths of a unit are sorted before anything is made: equal paths and
+ * "a file that is also a directory" are then neighbours, and the walk opens each directory once.
+ */
+#include "kythe/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kythe/digest.h"
+#include "kythe/path.h"
+
+#define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
+
+struct mor_stager {
+	char *cache; /* absolute */
+	int blobs, stages;
+	unsigned next;
+	struct mor_stager_stats stats;
+};
+
+struct item {
+	char *path; /* clean, relative to the tree */
+	const char *spelled; /* the unit's: valid while its tree is made */
+	char digest[MOR_DIGEST_SIZE];
+};
+
+struct items {
+	struct item *at;
+	size_t count;
+	char *working_dir;
+};
+
+/* ---- the stager ---- */
+
+static int make_dir_at(int dir, const char *name, int *ret_fd)
+{
+	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	*ret_fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+static int make_parents(const char *path)
+{
+	char *copy = mor_strdup(path);
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = strchr(copy + 1, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			r = -errno;
+		*slash = '/';
+	}
+	if (r == 0 && mkdir(copy, 0700) < 0 && errno != EEXIST)
+		r = -errno;
+	mor_free(copy);
+	return r;
+}
+
+static void remove_tree_at(int parent, const char *name);
+
+static void empty_dir(int fd)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		mor_fd_close(&fd);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_tree_at(dirfd(dir), entry->d_name);
+	closedir(dir);
+}
+
+static void remove_tree_at(int parent, const char *name)
+{
+	int fd;
+
+	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+		return;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	empty_dir(fd);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Stages are called PID.N. Those whose process is gone were left by a run that was killed. */
+static void remove_orphans(int stages)
+{
+	DIR *dir = fdopendir(dup(stages));
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		long pid = strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			remove_tree_at(stages, entry->d_name);
+	}
+	closedir(dir);
+}
+
+static int open_cache(struct mor_stager *stager, const char *cache)
+{
+	int top = -1;
+	int r = make_parents(cache);
+
+	if (r < 0)
+		return r;
+	stager->cache = realpath(cache, NULL);
+	if (!stager->cache)
+		return -errno;
+	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return -errno;
+	r = make_dir_at(top, "blobs", &stager->blobs);
+	if (r == 0)
+		r = make_dir_at(top, "stages", &stager->stages);
+	mor_fd_close(&top);
+	return r;
+}
+
+int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
+{
+	struct mor_stager *stager = mor_zalloc(sizeof(*stager));
+	int r;
+
+	if (!stager)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	stager->blobs = stager->stages = -1;
+	r = open_cache(stager, cache);
+	if (r < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "cache %s", cache);
+		mor_stager_free(stager);
+		return MORTISE_ESYSTEM;
+	}
+	remove_orphans(stager->stages);
+	*ret = stager;
+	return 0;
+}
+
+struct mor_stager *mor_stager_free(struct mor_stager *stager)
+{
+	if (!stager)
+		return NULL;
+	mor_fd_close(&stager->blobs);
+	mor_fd_close(&stager->stages);
+	free(stager->cache);
+	mor_free(stager);
+	return NULL;
+}
+
+struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
+{
+	return stager->stats;
+}
+
+/* ---- blobs ---- */
+
+static void blob_name(const char *digest, char out[72])
+{
+	snprintf(out, 72, "%.2s/%.64s", digest, digest);
+}
+
+static int write_piece(const void *bytes, size_t len, void *arg)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		ssize_t n = write(*(int *)arg, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return MORTISE_ESYSTEM;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Under another name until its bytes are known to be right; of two that write the same blob, either may win. */
+static int write_blob(struct mor_stager *stager, struct mor_kzip *kzip, const char *digest, mortise_error *err)
+{
+	char name[72], dir[3] = { digest[0], digest[1], 0 }, temporary[40];
+	struct stat st = { 0 };
+	int fd, r;
+
+	blob_name(digest, name);
+	snprintf(temporary, sizeof(temporary), "tmp.%d.%u", (int)getpid(), stager->next++);
+	fd = openat(stager->blobs, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, temporary);
+	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
+	/* A constant time: what an analyzer sees must not depend on when it was staged. */
+	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 || fstat(fd, &st) < 0))
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, temporary);
+	mor_fd_close(&fd);
+	if (r == 0 && mkdirat(stager->blobs, dir, 0700) < 0 && errno != EEXIST)
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, dir);
+	if (r == 0 && renameat(stager->blobs, temporary, stager->blobs, name) < 0)
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, name);
+	if (r < 0) {
+		unlinkat(stager->blobs, temporary, 0);
+		return r;
+	}
+	stager->stats.written++;
+	stager->stats.written_bytes += (uint64_t)st.st_size;
+	return 0;
+}
+
+/* Ours are read-only, of the size that the archive tells, and have our time: what is not was touched by somebody. */
+static bool blob_is_there(const struct mor_stager *stager, const char *name, uint64_t size)
+{
+	struct stat st;
+
+	return fstatat(stager->blobs, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_mode & 0777) == 0444 && st.st_mtim.tv_sec == 1 && st.st_mtim.tv_nsec == 0 && (uint64_t)st.st_size == size;
+}
+
+static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct item *item, mortise_error *err)
+{
+	char name[72];
+	size_t number;
+	int r;
+
+	if (!mor_digest_valid(item->digest) || !mor_kzip_file_find(kzip, item->digest, &number))
+		return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
+	blob_name(item->digest, name);
+	if (blob_is_there(stager, name, mor_kzip_file_size(kzip, number)))
+		return 0;
+	r = write_blob(stager, kzip, item->digest, err);
+	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
+}
+
+/* ---- paths ---- */
+
+static unsigned steps_up(const char *path)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
+	unsigned count = 0;
+
+	mor_path_clean("", path, &clean);
+	mor_buf_byte(&clean, '\0');
+	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'); at += 3) {
+		count++;
+		if (at[2] == '\0')
+			break;
+	}
+	return count;
+}
+
+int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf own = MOR_BUF_INIT;
+	unsigned deepest = steps_up(unit->working_directory);
+
+	if (unit->working_directory[0] == '/')
+		return mor_path_clean("", unit->working_directory, out);
+	for (size_t i = 0; i < unit->input_count; i++) {
+		unsigned up = unit->inputs[i].path[0] == '/' ? 0 : steps_up(unit->inputs[i].path);
+
+		deepest = up > deepest ? up : deepest;
+	}
+	mor_buf_text(&own, OWN_ROOT);
+	for (unsigned i = 0; i < deepest && i < 256; i++)
+		mor_buf_text(&own, "/d");
+	mor_buf_byte(&own, '\0');
+	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
+}
+
+/* Where the item lies in the tree; NULL with a text: the mode cannot show it. */
+static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+	bool above;
+
+	mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", input->path, &path);
+	mor_buf_byte(&path, '\0');
+	if (mor_buf_failed(&path)) {
+		mor_buf_fini(&path);
+		mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return NULL;
+	}
+	above = path.data[0] == '/' || strcmp(path.data, "..") == 0 || strncmp(path.data, "../", 3) == 0;
+	if (mode == MOR_STAGE_DIR && above) {
+		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: it lies outside the working directory",
+			 input->path);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	if (mode == MOR_STAGE_ROOT)
+		memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
+	if (!*path.data || strcmp(path.data, ".") == 0) {
+		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	return path.data;
+}
+
+static struct items *free_items(struct items *items)
+{
+	for (size_t i = 0; items && i < items->count; i++)
+		mor_free(items->at[i].path);
+	if (items) {
+		mor_free(items->at);
+		mor_free(items->working_dir);
+	}
+	mor_free(items);
+	return NULL;
+}
+
+/* "/" sorts before everything else, so that what lies below a path follows it at once. */
+static int compare_paths(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == '/' || *b == '/')
+		return *a == *b ? 0 : *a == '\0' ? -1 : *b == '\0' ? 1 : *a == '/' ? -1 : 1;
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	return compare_paths(((const struct item *)a)->path, ((const struct item *)b)->path);
+}
+
+static bool lies_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
+static int settle_items(struct items *items, mortise_error *err)
+{
+	size_t kept = 0;
+
+	qsort(items->at, items->count, sizeof(struct item), compare_items);
+	for (size_t i = 0; i < items->count; i++) {
+		struct item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
+
+		if (last && strcmp(last->path, item->path) == 0 && strcmp(last->digest, item->digest) == 0) {
+			mor_free(item->path);
+			item->path = NULL;
+			continue;
+		}
+		if (last && strcmp(last->path, item->path) == 0)
+			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
+		if (last && lies_below(item->path, last->path))
+			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
+					last->spelled);
+		if (item != &items->at[kept]) {
+			items->at[kept] = *item;
+			item->path = NULL;
+		}
+		kept++;
+	}
+	items->count = kept;
+	return 0;
+}
+
+static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
+		      mortise_error *err)
+{
+	ret->at = mor_zalloc((unit->input_count + 1) * sizeof(struct item));
+	if (!ret->at)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (ret->count = 0; ret->count < unit->input_count; ret->count++) {
+		const struct mor_input *input = &unit->inputs[ret->count];
+		struct item *item = &ret->at[ret->count];
+
+		*item = (struct item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
+		if (!item->path)
+			return err->code;
+		snprintf(item->digest, sizeof(item->digest), "%s", input->digest);
+	}
+	return settle_items(ret, err);
+}
+
+/* ---- trees ---- */
+
+#define WALK_DEPTH 64
+
+/* The directories on the way to the file that was put last. Files come sorted: the next one shares most of the way. */
+struct walk {
+	const char *path; /* of that file; the first `len` bytes are its directory */
+	size_t len;
+	int fds[WALK_DEPTH + 1]; /* [0] is the tree's root, which is not ours to close */
+	size_t ends[WALK_DEPTH + 1]; /* where in `path` each of them ends */
+	unsigned depth;
+};
+
+static void walk_back(struct walk *walk, unsigned depth)
+{
+	while (walk->depth > depth)
+		mor_fd_close(&walk->fds[walk->depth--]);
+}
+
+static int step_into(struct walk *walk, const char *name)
+{
+	int dir = walk->fds[walk->depth];
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT) {
+		int r = make_dir_at(dir, name, &fd);
+
+		if (r < 0)
+			return r;
+		fchmod(fd, 0755); /* whatever the umask says: it may be another user who looks */
+	}
+	if (fd < 0)
+		return -errno;
+	walk->fds[++walk->depth] = fd;
+	return 0;
+}
+
+/* Makes and enters the directory that is the first `len` bytes of `path`. */
+static int enter_dir(struct walk *walk, const char *path, size_t len)
+{
+	size_t at;
+
+	while (walk->depth && (walk->ends[walk->depth] > len || memcmp(walk->path, path, walk->ends[walk->depth]) != 0 ||
+			       (walk->ends[walk->depth] < len && path[walk->ends[walk->depth]] != '/')))
+		walk_back(walk, walk->depth - 1);
+	at = walk->depth ? walk->ends[walk->depth] + 1 : 0;
+	walk->path = path;
+	walk->len = len;
+	while (at < len) {
+		const char *slash = memchr(path + at, '/', len - at);
+		size_t end = slash ? (size_t)(slash - path) : len;
+		char name[NAME_MAX + 1];
+		int r;
+
+		if (end - at > NAME_MAX || walk->depth == WALK_DEPTH)
+			return -ENAMETOOLONG;
+		memcpy(name, path + at, end - at);
+		name[end - at] = '\0';
+		r = step_into(walk, name);
+		if (r < 0)
+			return r;
+		walk->ends[walk->depth] = end;
+		at = end + 1;
+	}
+	return 0;
+}
+
+static int copy_blob(struct mor_stager *stager, const char *name, int dir, const char *to)
+{
+	int from = openat(stager->blobs, name, O_RDONLY | O_CLOEXEC), fd = -1, r = 0;
+	char buffer[65536];
+	ssize_t n = 0;
+
+	if (from >= 0)
+		fd = openat(dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (from < 0 || fd < 0)
+		r = -errno;
+	while (r == 0 && (n = read(from, buffer, sizeof(buffer))) > 0)
+		r = write_piece(buffer, (size_t)n, &fd) < 0 ? -errno : 0;
+	if (r == 0 && n < 0)
+		r = -errno;
+	mor_fd_close(&from);
+	mor_fd_close(&fd);
+	return r;
+}
+
+static int put_item(struct mor_stager *stager, struct walk *walk, const struct item *item)
+{
+	const char *slash = strrchr(item->path, '/');
+	const char *leaf = slash ? slash + 1 : item->path;
+	size_t len = slash ? (size_t)(slash - item->path) : 0;
+	char name[72];
+	int r = enter_dir(walk, item->path, len);
+
+	if (r < 0)
+		return r;
+	blob_name(item->digest, name);
+	stager->stats.linked++;
+	if (linkat(stager->blobs, name, walk->fds[walk->depth], leaf, 0) == 0)
+		return 0;
+	/* 65,000 links are all that some file systems give one file. */
+	return errno == EMLINK ? copy_blob(stager, name, walk->fds[walk->depth], leaf) : -errno;
+}
+
+static int fail_item(const struct item *item, int error, mortise_error *err)
+{
+	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
+
+	return mor_fail_errno(err, code, -error, "staging %.200s", item->spelled);
+}
+
+/* ---- from one unit to the next ---- */
+
+static bool same_dir(const char *a, const char *b)
+{
+	const char *end = strrchr(a, '/'), *other = strrchr(b, '/');
+
+	return end && other && end - a == other - b && memcmp(a, b, (size_t)(end - a)) == 0;
+}
+
+/* Directories that nothing lies in any more go, from the inside out. The kernel knows which those are. */
+static void prune(int root, const char *path)
+{
+	char *copy = mor_strdup(path);
+	char *slash;
+
+	while (copy && (slash = strrchr(copy, '/'))) {
+		*slash = '\0';
+		if (unlinkat(root, copy, AT_REMOVEDIR) < 0)
+			break;
+	}
+	mor_free(copy);
+}
+
+/* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
+static void mark_changes(const struct items *old, const struct items *now, bool *gone, bool *fresh)
+{
+	size_t o = 0, n = 0;
+
+	while (o < old->count || n < now->count) {
+		int order = o == old->count ? 1 : n == now->count ? -1 : compare_items(&old->at[o], &now->at[n]);
+		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
+
+		if (order <= 0)
+			gone[o++] = !same;
+		if (order >= 0)
+			fresh[n++] = !same;
+	}
+}
+
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *now, const bool *fresh, int root,
+		     mortise_error *err)
+{
+	struct walk walk = { .fds = { root } };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < now->count; i++) {
+		int error;
+
+		if (!fresh[i])
+			continue;
+		r = ensure_blob(stager, kzip, &now->at[i], err);
+		error = r < 0 ? 0 : put_item(stager, &walk, &now->at[i]);
+		if (error < 0)
+			r = fail_item(&now->at[i], error, err);
+	}
+	walk_back(&walk, 0);
+	return r;
+}
+
+/* A working directory that no file of the record implies must be there, too. */
+static int make_working_dir(int root, const char *working_dir)
+{
+	struct walk walk = { .fds = { root } };
+	const char *relative = working_dir + strspn(working_dir, "/");
+	int r = enter_dir(&walk, relative, strlen(relative));
+
+	walk_back(&walk, 0);
+	return r;
+}
+
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *old, const struct items *now,
+		       int root, mortise_error *err)
+{
+	bool *gone = mor_zalloc(old->count + now->count + 1), *fresh = gone + old->count;
+	const char *last = NULL;
+	bool moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
+	int r;
+
+	if (!gone)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	mark_changes(old, now, gone, fresh);
+	for (size_t i = 0; i < old->count; i++)
+		if (gone[i])
+			unlinkat(root, old->at[i].path, 0);
+	/* What was a directory may be a file now: empty ones go before anything is made. */
+	for (size_t i = 0; i < old->count; i++)
+		if (gone[i] && (!last || !same_dir(last, old->at[i].path)))
+			prune(root, last = old->at[i].path);
+	if (moved && old->working_dir) {
+		unlinkat(root, old->working_dir + 1, AT_REMOVEDIR);
+		prune(root, old->working_dir + 1);
+	}
+	r = put_fresh(stager, kzip, now, fresh, root, err);
+	mor_free(gone);
+	if (r == 0 && make_working_dir(root, now->working_dir) < 0)
+		r = mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record", now->working_dir);
+	return r;
+}
+
+static char *format_path(const struct mor_stager *stager, unsigned number)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+
+	mor_buf_printf(&path, "%s/stages/%d.%u", stager->cache, (int)getpid(), number);
+	return mor_buf_detach(&path);
+}
+
+static int open_tree(struct mor_stager *stager, struct mor_stage *stage, int *ret_root, mortise_error *err)
+{
+	int r;
+
+	if (!stage->path)
+		stage->path = format_path(stager, stager->next++);
+	if (!stage->path)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = make_dir_at(stager->stages, strrchr(stage->path, '/') + 1, ret_root);
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", stage->path);
+	fchmod(*ret_root, 0755);
+	return 0;
+}
+
+static int set_working_dir(struct mor_stage *stage, const struct items *now, enum mor_stage_mode mode, mortise_error *err)
+{
+	mor_free(stage->working_dir);
+	stage->working_dir = mor_strdup(mode == MOR_STAGE_DIR ? stage->path : now->working_dir);
+	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+static int list_unit(const struct mor_unit *unit, enum mor_stage_mode mode, struct items **ret, mortise_error *err)
+{
+	struct mor_buf working_dir = MOR_BUF_INIT;
+	int r = mor_stage_working_dir(unit, &working_dir);
+
+	*ret = mor_zalloc(sizeof(**ret));
+	if (r < 0 || !*ret) {
+		mor_buf_fini(&working_dir);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	(*ret)->working_dir = mor_buf_detach(&working_dir);
+	if (!(*ret)->working_dir)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
+	if (r == 0 && mode == MOR_STAGE_DIR)
+		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
+	return r;
+}
+
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
+		  struct mor_stage *stage, mortise_error *err)
+{
+	static const struct items nothing = { 0 };
+	struct items *now = NULL;
+	int root = -1;
+	int r = list_unit(unit, mode, &now, err);
+
+	if (r == 0)
+		r = open_tree(stager, stage, &root, err);
+	if (r == 0)
+		r = change_tree(stager, kzip, stage->items ? stage->items : &nothing, now, root, err);
+	mor_fd_close(&root);
+	if (r == 0)
+		r = set_working_dir(stage, now, mode, err);
+	if (r < 0) {
+		free_items(now);
+		mor_stage_drop(stager, stage);
+		return r;
+	}
+	free_items(stage->items);
+	stage->items = now;
+	return 0;
+}
+
+int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err)
+{
+	char *path = format_path(stager, stager->next++);
+
+	if (!path)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (mkdir(path, 0700) < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", path);
+		mor_free(path);
+		return MORTISE_ESYSTEM;
+	}
+	*ret_path = path;
+	return 0;
+}
+
+void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
+{
+	if (stage->path)
+		remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
+	mor_free(stage->path);
+	mor_free(stage->working_dir);
+	free_items(stage->items);
+	*stage = (struct mor_stage){ 0 };
+}
