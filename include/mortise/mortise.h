@@ -128,6 +128,9 @@ enum mortise_event_type {
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
 	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
 				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
+	/* What a confined plugin was killed for. text: one line for people; params: {"event":"sandbox_violation","plugin",
+	 * "syscall","path","rule"}, strings or null. Comes before the change of state and the calls that fail with it. */
+	MORTISE_EVENT_VIOLATION,
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);
@@ -414,6 +417,7 @@ typedef struct mortise_jail_result {
 	char syscall[32];    /* a violation: what it called, on which path, against which rule; else ""          */
 	char path[512];
 	char rule[64];
+	char rung[12];       /* what ends all of it: "subreaper" (the guardian), "pidns" (the kernel); "": never started */
 } mortise_jail_result;
 
 /* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and ended, however it

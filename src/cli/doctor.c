@@ -32,6 +32,13 @@ static void title(struct mor_cli *cli, const char *text)
 
 /* ---- the verdict ---- */
 
+static const char *rung_text(const char *rung)
+{
+	if (strcmp(rung, "pidns") == 0)
+		return "; the kernel ends all of it with its PID namespace, even if host and guardian are killed";
+	return "; its guardian ends all of it, also when the host is killed (with --pidns the kernel does)";
+}
+
 static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(doctor, "levels"));
@@ -42,7 +49,7 @@ static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 
 		mor_outf(cli, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
 			 mor_style(cli, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD), works ? "works" : "does not work",
-			 mor_style_end(cli), works ? "" : ": ", member(it.value, "why"));
+			 mor_style_end(cli), works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
 	}
 	if (*member(doctor, "auto"))
 		mor_outf(cli, "  Confined plugins run at %s.\n", member(doctor, "auto"));
@@ -159,10 +166,15 @@ static void remedies(struct mor_cli *cli, const struct mor_value *list)
 static void single(struct mor_cli *cli, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
+	bool none = true;
 
 	title(cli, "Held by one layer only");
-	while (mor_json_next(&it))
+	while (mor_json_next(&it)) {
 		mor_outf(cli, "  %s\n", mor_json_text(it.value, ""));
+		none = false;
+	}
+	if (none)
+		mor_out_text(cli, "  nothing, at level t1\n");
 }
 
 static void page(struct mor_cli *cli, const struct mor_value *doctor)

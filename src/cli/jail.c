@@ -154,7 +154,7 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 			    const mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_violation what = { name, result->syscall, result->path, result->rule };
+	struct mor_violation what = { name, result->syscall, result->path, result->rule, MOR_FROM_COMMAND };
 
 	mor_report_line(cli, &(struct mor_report){ .error = err });
 	if (cli->json && mor_violation_json(&what, &json) == 0)

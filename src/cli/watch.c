@@ -48,6 +48,9 @@ void mor_watch_event(const mortise_event *event, void *arg)
 	case MORTISE_EVENT_NOTE:
 		tell_note(cli, name, event);
 		break;
+	case MORTISE_EVENT_VIOLATION: /* in words it comes once, with what fails */
+		mor_note(cli, "%s: %.*s", name, (int)event->params.len, event->params.text);
+		break;
 	case MORTISE_EVENT_STDERR:
 		mor_note(cli, "%s| %s", name, printable(event->text, shown, sizeof(shown)));
 		break;

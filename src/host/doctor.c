@@ -112,7 +112,7 @@ static void find_program(const char *name, char out[80])
 /* ---- levels ---- */
 
 /* Not deduced from the facts: done. */
-static bool try_level(const char *level, mortise_error *err)
+static bool try_level(const char *level, char rung[12], mortise_error *err)
 {
 	static const char *const argv[] = { "/bin/true", NULL };
 	char pair[32];
@@ -123,6 +123,7 @@ static bool try_level(const char *level, mortise_error *err)
 	snprintf(pair, sizeof(pair), "level=%s", level);
 	if (mortise_jail_run(&opt, &result, err) < 0)
 		return false;
+	memcpy(rung, result.rung, sizeof(result.rung));
 	if (result.exit_code != 0)
 		mor_fail(err, MORTISE_EJAIL, "/bin/true ended with %d in it", result.exit_code);
 	return result.exit_code == 0;
@@ -161,7 +162,7 @@ void mor_facts_find(struct mor_facts *f)
 	f->files_hard = files.rlim_max;
 	find_program("/usr/bin/python3", f->python);
 	find_program("node", f->node);
-	try_level("guarded", &f->helper_error);
+	try_level("guarded", f->rung, &f->helper_error);
 }
 
 /* ---- the object ---- */
@@ -175,12 +176,14 @@ static const char *write_levels(struct mor_writer *w, const struct mor_facts *fa
 	mor_w_array(w);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		mortise_error err = facts->helper_error;
-		bool works = i == 0 ? err.code == 0 : try_level(levels[i], &err);
+		char rung[12] = "";
+		bool works = i == 0 ? err.code == 0 : try_level(levels[i], rung, &err);
 
 		mor_w_object(w);
 		mor_w_pair(w, "level", levels[i]);
 		mor_w_pair_bool(w, "available", works);
 		mor_w_pair(w, "why", works ? NULL : err.text);
+		mor_w_pair(w, "rung", !works ? NULL : i == 0 ? facts->rung : rung);
 		mor_w_end(w);
 		if (works && i > 0)
 			best = levels[i];
@@ -236,9 +239,10 @@ static void write_single(struct mor_writer *w, const struct mor_facts *f, bool t
 		snprintf(text, sizeof(text), "%s: %s", row->adds, row->otherwise);
 		mor_w_string(w, text);
 	}
-	mor_w_string(w, "modes and dates of files in the workspace: the broker");
-	if (!t1)
+	if (!t1) {
+		mor_w_string(w, "modes and dates of files that can be read: the broker");
 		mor_w_string(w, "protected paths in a writable workspace: the broker");
+	}
 	mor_w_end(w);
 }
 

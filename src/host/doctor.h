@@ -20,6 +20,7 @@ struct mor_facts {
 	int64_t pipe_max, pipe_pages_soft;
 	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
 	uint64_t files_soft, files_hard;
+	char rung[12]; /* of level guarded */
 	char python[80], node[80]; /* "/usr/bin/python3 3.11.2", or "" */
 	const char *helper;
 	mortise_error helper_error; /* code 0: it is there, of our version, and runs a program */

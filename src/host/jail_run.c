@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,6 +33,7 @@ struct run {
 	const char *name;
 	pid_t pid;          /* of mortise-jail */
 	int socket, plan;
+	char scratch[64];   /* that it will remove */
 };
 
 static void run_fini(struct run *run)
@@ -65,6 +67,7 @@ static int read_policy(struct run *run)
 		r = mor_policy_finish(&run->policy, true, &why);
 	if (r < 0)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
+	run->policy.source = MOR_FROM_COMMAND;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
 }
@@ -171,8 +174,8 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own group: ^C on our terminal is for us to hear, and to pass on as an order. */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	/* Its own session: ^C on our terminal is for us to hear, and to pass on as an order. The program is in it too. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
 	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, theirs, MOR_GUARD_FD);
@@ -264,11 +267,13 @@ static int violated(struct run *run, const struct mor_record *record)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mortise_jail_result *ret = run->ret;
-	struct mor_violation what = { run->name, ret->syscall, ret->path, ret->rule };
+	char rule[sizeof(record->rule) + 1];
+	struct mor_violation what = { run->name, ret->syscall, ret->path, rule, run->policy.source };
 
+	keep(rule, sizeof(rule), record->rule, sizeof(record->rule));
 	keep(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
 	keep(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
-	keep(ret->rule, sizeof(ret->rule), record->rule, sizeof(record->rule));
+	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_violation_rule(what.source, rule));
 	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
 	if (mor_violation_text(&what, &text) < 0)
 		return mor_fail(run->err, MORTISE_EVIOLATION, "%s broke its permissions", run->name);
@@ -307,6 +312,8 @@ static int take(struct run *run, const struct mor_record *record, bool *ret_done
 	switch (record->kind) {
 	case MOR_RECORD_STARTED:
 		keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		keep(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
+		keep(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
 		return 0;
 	case MOR_RECORD_EXITED:
 		return ended(run, record);
@@ -338,6 +345,7 @@ static int wait_for_end(struct run *run)
 	mor_fd_close(&run->socket); /* it kills what is left when we are gone */
 	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	mor_scratch_drop(run->scratch); /* gone already, unless somebody has killed it */
 	return r;
 }
 

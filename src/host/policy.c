@@ -68,12 +68,13 @@ static int apply(struct mor_policy *policy, const struct mor_policy_key *key, co
 
 /* ---- what the settings do not say ---- */
 
-/* Its specification denies spawning to all, so no setting may grant it. */
-static bool is_plugin_toml(const char *file)
+static enum mor_policy_source source_of(const char *file)
 {
 	const char *slash = file ? strrchr(file, '/') : NULL;
 
-	return slash && strcmp(slash + 1, "plugin.toml") == 0;
+	if (slash && strcmp(slash + 1, "plugin.toml") == 0)
+		return MOR_FROM_PLUGIN_TOML;
+	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_FROM_SUNSCREEN_JSON : MOR_FROM_SETTINGS;
 }
 
 static int keep_path(char **field, const char *path)
@@ -152,12 +153,14 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 int mor_policy_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
 {
 	struct mor_policy policy = {
-		.never_spawn = is_plugin_toml(m->file),
+		.source = source_of(m->file),
 		/* Manifests of such plugins do not say which workspace; whoever runs them does. */
 		.workspace_later = confined && m->file && !mor_manifest_setting(m, "sandbox", "workspace"),
 	};
 	int r = 0;
 
+	/* Its specification denies spawning to all, so no setting may grant it. */
+	policy.never_spawn = policy.source == MOR_FROM_PLUGIN_TOML;
 	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
 		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);
 

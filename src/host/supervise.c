@@ -182,7 +182,7 @@ void mor_supervise_ready(mortise_plugin *plugin)
 /* The two ends that are nobody's crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule };
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	if (how->start_code) {
@@ -284,10 +284,21 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 /* The record of a violation, for machines: the data of every call that it ended. Empty where there was none. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule };
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
 
 	if (how->violation && mor_violation_json(&what, out) < 0)
 		mor_buf_fini(out);
+}
+
+/* Before anything that follows from it: the change of state, and the calls that fail. */
+static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
+{
+	mortise_event event = {
+		.type = MORTISE_EVENT_VIOLATION, .text = error->text, .params = { record->data, record->len }
+	};
+
+	if (record->len)
+		mor_event_full(plugin, &event);
 }
 
 static void on_end(void *arg, const struct mor_link_end *how)
@@ -305,6 +316,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
+	tell_violation(plugin, &error, &record);
 	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
 	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
 		mor_shape_end(plugin, how, &error);

@@ -5,13 +5,17 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/rseq.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -24,7 +28,11 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-enum { PROCESSES = 64 }; /* where the plan names no limit */
+enum {
+	PROCESSES = 64, /* where the plan names no limit */
+	PATIENCE_S = 2,
+	RSEQ_AREA = 32  /* as glibc registers it */
+};
 
 static mor_call_handler *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_OPEN] = mor_call_open, [MOR_N_OPENAT] = mor_call_openat, [MOR_N_OPENAT2] = mor_call_openat2,
@@ -46,13 +54,13 @@ static const struct {
 	const char *rule, *noun;
 	int arg;
 } refused[MOR_N_COUNT - MOR_N_FIRST_REFUSED] = {
-	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { "it may not start processes", "", -1 },
-	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { "network is not granted", "", -1 },
+	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { MOR_RULE_SPAWN, "", -1 },
+	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { MOR_RULE_NETWORK, "", -1 },
 	[MOR_N_INSPECT - MOR_N_FIRST_REFUSED] = { "other processes are out of bounds", "", -1 },
 	[MOR_N_MOUNT - MOR_N_FIRST_REFUSED] = { "mounts and namespaces are out of bounds", "", -1 },
 	[MOR_N_KERNEL - MOR_N_FIRST_REFUSED] = { "the kernel's own affairs are out of bounds", "", -1 },
 	[MOR_N_KEYS - MOR_N_FIRST_REFUSED] = { "the keyring is out of bounds", "", -1 },
-	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it may not change who it is", "id", 0 },
+	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it stays who it is", "to id", 0 },
 	[MOR_N_IPC - MOR_N_FIRST_REFUSED] = { "shared memory and queues are out of bounds", "", -1 },
 	[MOR_N_TERMINAL - MOR_N_FIRST_REFUSED] = { "it may not type into a terminal", "", -1 },
 	[MOR_N_QUEUED_SIGNAL - MOR_N_FIRST_REFUSED] = { "signals only to itself", "process", 0 },
@@ -67,15 +75,29 @@ bool mor_call_alive(const struct mor_call *call)
 	return ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+/* Without spawn there is one memory from the plugin's execve to its end, and a descriptor of it spares the kernel the
+ * search for the process and every check on it. */
+static ssize_t read_memory(struct mor_call *call, uint64_t address, void *to, size_t size)
+{
+	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
+	struct mor_broker *broker = call->broker;
+
+	if (broker->mem == -1 && broker->main && !broker->spawn)
+		broker->mem = mor_call_proc(call, "mem", O_RDONLY);
+	if (broker->mem >= 0)
+		return pread(broker->mem, to, size, (off_t)address);
+	return process_vm_readv(call->tid, &here, 1, &there, 1, 0);
+}
+
 /* Bytes read, at least one; else as mor_call_read. */
 static ssize_t read_some(struct mor_call *call, uint64_t address, void *to, size_t size)
 {
-	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
-	ssize_t got = process_vm_readv(call->tid, &here, 1, &there, 1, 0);
+	ssize_t got = read_memory(call, address, to, size);
 
 	if (got > 0)
 		return got;
-	if (got == 0 || errno == EFAULT || errno == ESRCH) /* gone: nobody will see the answer */
+	/* gone: nobody will see the answer */
+	if (got == 0 || errno == EFAULT || errno == EIO || errno == ESRCH || errno == EINVAL)
 		return -EFAULT;
 	return mor_call_violation(call, "", "its memory is closed to the guardian");
 }
@@ -198,7 +220,8 @@ static int refuse(struct mor_call *call, unsigned kind)
 	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
 
 	call->about[0] = 0;
-	if (arg >= 0)
+	/* Two that are refused for the same reason carry no number there. */
+	if (arg >= 0 && strcmp(call->name, "capset") != 0 && strcmp(call->name, "setgroups") != 0)
 		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
 			 (int)mor_call_arg(call, arg));
 	return mor_call_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);
@@ -272,7 +295,16 @@ static int handle(struct mor_call *call)
 	return handlers[what->notify](call);
 }
 
-static int answer_one(struct mor_broker *broker, struct mor_record *violation)
+/* Whether nobody is left who could ask. */
+static bool deserted(const struct mor_broker *broker)
+{
+	struct pollfd ready = { .fd = broker->listener };
+
+	return poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
+}
+
+/* false: there is no more to answer. */
+static bool answer_one(struct mor_broker *broker)
 {
 	static struct mor_call call; /* 4 KiB that need not be cleared each time */
 	union {
@@ -281,51 +313,67 @@ static int answer_one(struct mor_broker *broker, struct mor_record *violation)
 	} in;
 	int result;
 
-	memset(&in, 0, sizeof(in));
+	memset(&in, 0, sizeof(in.asked));
 	if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
-		return 0; /* the caller was killed or interrupted meanwhile */
+		return !deserted(broker); /* else the caller was killed or interrupted meanwhile */
 	broker->asked++;
 	call.broker = broker;
 	call.asked = &in.asked;
 	call.tid = (pid_t)in.asked.pid;
 	call.about[0] = 0;
 	call.doubtful = false;
+	pthread_mutex_lock(&broker->gate);
 	result = handle(&call);
+	pthread_mutex_unlock(&broker->gate);
 	if (result != MOR_CALL_VIOLATION)
 		answer(&call, result);
 	else if (!call.doubtful || mor_call_alive(&call)) {
-		tell(&call, violation);
-		return 1;
+		tell(&call, &broker->violation);
+		return false;
 	}
-	return 0;
+	return true;
 }
 
-/*
- * Looks before it receives, since that would block where nobody asks any more. Questions come in bursts, and to wait
- * for the next one alone costs half of what the guardian's own waiting does: so it stays with a burst, but not so long
- * that an order from the host would feel it.
- */
-int mor_broker_step(struct mor_broker *broker, struct mor_record *violation)
+/* ---- the thread ---- */
+
+/* Only speed. The plugin and we take turns: to hand over a descriptor wakes it, and it wakes us when it has it, which must
+ * not push it off its core (a batch task never does). And the kernel need not keep up glibc's rseq area for us. */
+static void take_turns(void)
 {
-	enum { BURST = 64, PAUSE_MS = 1 };
-	bool started;
+	struct sched_param none = { 0 };
 
-	for (int i = 0; i < BURST; i++) {
-		struct pollfd ready = { .fd = broker->listener, .events = POLLIN };
+	if (sched_getscheduler(0) == SCHED_OTHER) /* whoever runs us with a priority wants it so */
+		(void)sched_setscheduler(0, SCHED_BATCH, &none);
+	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
 
-		if (poll(&ready, 1, i ? PAUSE_MS : 0) <= 0)
-			return 0;
-		if (!(ready.revents & POLLIN)) {
-			mor_fd_close(&broker->listener); /* nobody is left who could ask */
-			return 0;
-		}
-		started = broker->main != 0;
-		if (answer_one(broker, violation))
-			return 1;
-		if (!started) /* that was the execve: the guardian waits to tell of it */
-			return 0;
-	}
-	return 0;
+static void *answer_all(void *arg)
+{
+	struct mor_broker *broker = arg;
+	uint64_t one = 1;
+
+	take_turns();
+	while (answer_one(broker))
+		;
+	return write(broker->told, &one, sizeof(one)) < 0 ? arg : NULL;
+}
+
+static int start_thread(struct mor_broker *broker)
+{
+	pthread_attr_t attr;
+	int error;
+
+	pthread_mutex_lock(&broker->gate);
+	error = pthread_attr_init(&attr);
+	if (error)
+		return -error;
+	/* A chain of links is followed by recursion: some 10 KiB each. What is not touched costs nothing. */
+	error = pthread_attr_setstacksize(&attr, 1024 * 1024);
+	if (!error)
+		error = pthread_create(&broker->thread, &attr, answer_all, broker);
+	pthread_attr_destroy(&attr);
+	broker->running = !error;
+	return -error;
 }
 
 /* ---- beginning and end ---- */
@@ -335,8 +383,9 @@ int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, co
 	struct seccomp_notif_sizes sizes;
 
 	*broker = (struct mor_broker){
-		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .self = getpid(),
+		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1, .self = getpid(),
 		.spawn = level->flags & MOR_JAIL_SPAWN, .processes = level->processes ? level->processes : PROCESSES,
+		.gate = PTHREAD_MUTEX_INITIALIZER,
 	};
 	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	broker->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -348,13 +397,41 @@ int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, co
 int mor_broker_adopt(struct mor_broker *broker, int listener)
 {
 	broker->listener = listener;
+	broker->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (broker->told < 0)
+		return -errno;
 	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only speed. */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	return 0;
+	return start_thread(broker);
+}
+
+void mor_broker_begin(struct mor_broker *broker)
+{
+	pthread_mutex_unlock(&broker->gate);
+}
+
+int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation)
+{
+	mor_fd_close(&broker->told);
+	if (!broker->violation.violated)
+		return 0;
+	*violation = broker->violation;
+	return 1;
 }
 
 void mor_broker_fini(struct mor_broker *broker)
 {
+	struct timespec until;
+
+	/* One that hangs in the kernel may still hold the filter: then the thread goes with the process. */
+	if (broker->running && clock_gettime(CLOCK_REALTIME, &until) == 0) {
+		until.tv_sec += PATIENCE_S;
+		if (pthread_timedjoin_np(broker->thread, NULL, &until) != 0)
+			return;
+	}
+	broker->running = false;
+	mor_fd_close(&broker->told);
+	mor_fd_close(&broker->mem);
 	mor_fd_close(&broker->listener);
 	mor_fd_close(&broker->proc);
 	mor_fd_close(&broker->own_fds);

@@ -1,7 +1,8 @@
 /*
  * The broker: answers what the filter asks. It never lets the kernel go on with a call whose argument is a pointer (a
  * second thread could change what is behind it): it resolves the name itself, judges the handle that came out, acts on
- * that handle, and hands the result over. One thread, no lock, nothing that blocks on the plugin.
+ * that handle, and hands the result over. It has a thread of its own, which sleeps in the kernel's queue of questions and
+ * nowhere else: to poll first would cost a tenth of every answer. Nothing it does blocks on the plugin.
  *
  * The one exception is execve, which nobody can do for another: the first is the launcher's own, later ones (spawn)
  * stand under the plugin's Landlock domain.
@@ -11,6 +12,7 @@
 
 #include <linux/seccomp.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -25,24 +27,36 @@ struct mor_broker {
 	int proc;     /* O_PATH: the /proc in which we see the plugin's pids                         */
 	int own_fds;  /* O_PATH: /proc/self/fd of ours, to open anew what a handle points to         */
 	int root;     /* O_PATH: the plugin's root where it is not ours, else -1                     */
+	int mem;      /* the plugin's memory, while there can be one only (no spawn); else -1        */
+	int told;     /* eventfd: readable when the thread has ended, see mor_broker_end()           */
 	pid_t self;   /* ours: what /proc/self must never mean                                       */
 	pid_t main;   /* the plugin, as we see it; 0 before its execve                               */
 	pid_t inside; /* the same, as it sees itself (another number in a PID namespace)             */
 	bool apart;   /* the plugin has a tree and pids of its own: root is opened after its execve  */
 	bool spawn;
+	pid_t session;      /* everybody in it is in the jail, but for us ...                        */
+	pid_t init;         /* ... and, if there is one, for the init                                */
 	unsigned processes; /* with spawn: how many there may be                                     */
 	unsigned budget;    /* so many may be started before we count again                          */
 	bool locked;  /* we stand under L1, or open in the plugin's tree: to open first and judge then cannot reach outside */
 	dev_t plain;  /* a device known to hold no /proc                                             */
 	uint64_t asked, absent; /* statistics */
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t gate;        /* held while a question is judged, and by us until the first may be */
+	struct mor_record violation; /* violated: what ended the thread                              */
 };
 
-/* paths must outlive the broker. 0 or -errno. */
+#define MOR_BROKER_INIT { .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1 }
+/* paths must outlive the broker, which sees the plugin's session in the caller's if that leads one. 0 or -errno. */
 int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level);
-/* Takes the listener. */
+/* Takes the listener, and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. Whoever changes
+ * paths after that must hold broker->gate. */
 int mor_broker_adopt(struct mor_broker *broker, int listener);
-/* Answers what is pending; never blocks. 0; 1: a violation, in *violation, and the question stays unanswered. */
-int mor_broker_step(struct mor_broker *broker, struct mor_record *violation);
+void mor_broker_begin(struct mor_broker *broker);
+/* broker->told is readable. 1: a violation, in *violation, and the question stays unanswered; 0: nobody is left to ask. */
+int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation);
+/* Waits for the thread, which ends when the last one who could ask has; not for longer than a moment. */
 void mor_broker_fini(struct mor_broker *broker);
 
 /* ---- between the broker's files ---- */

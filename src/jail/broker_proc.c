@@ -17,7 +17,12 @@
 
 /* ---- fork ---- */
 
-/* Everybody in the plugin's session; setsid is refused to them, so that is the whole jail. */
+/* setsid is refused to them, so whoever is in the session is in the jail, if he is not its keeper. */
+static bool is_member(const struct mor_broker *broker, pid_t pid)
+{
+	return pid != broker->self && pid != broker->init && getsid(pid) == broker->session;
+}
+
 static unsigned count_members(const struct mor_broker *broker)
 {
 	char batch[2048] __attribute__((aligned(8)));
@@ -33,7 +38,7 @@ static unsigned count_members(const struct mor_broker *broker)
 			long pid = strtol(entry->d_name, NULL, 10);
 
 			at += entry->d_reclen;
-			count += pid > 0 && getsid((pid_t)pid) == broker->main;
+			count += pid > 0 && is_member(broker, (pid_t)pid);
 		}
 	}
 	close(dir);
@@ -49,7 +54,7 @@ int mor_call_fork(struct mor_call *call)
 	unsigned members;
 
 	if (!broker->spawn)
-		return mor_call_violation(call, "", "it may not start processes");
+		return mor_call_violation(call, "", MOR_RULE_SPAWN);
 	if (strcmp(call->name, "clone") == 0 && mor_call_arg(call, 0) & unfit)
 		return mor_call_violation(call, "", "mounts and namespaces are out of bounds");
 	if (broker->budget == 0) {
@@ -97,12 +102,13 @@ int mor_call_execve(struct mor_call *call)
 
 	if (!broker->main) {
 		broker->main = call->tid;
+		broker->session = getsid(call->tid);
 		broker->inside = mor_call_inner(call, "\nNSpid:");
 		return MOR_CALL_CONTINUE;
 	}
 	status = mor_call_text(call, mor_call_arg(call, 0), path);
 	if (!broker->spawn)
-		return mor_call_violation(call, status == 0 ? path : "", "it may not start processes");
+		return mor_call_violation(call, status == 0 ? path : "", MOR_RULE_SPAWN);
 	if (status < 0)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
@@ -117,19 +123,21 @@ int mor_call_execve(struct mor_call *call)
 
 static int foreign(struct mor_call *call, int pid)
 {
-	snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
+	if (pid == -1)
+		snprintf(call->about, sizeof(call->about), "every process");
+	else
+		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
 	return mor_call_violation(call, call->about, "signals only to itself");
 }
 
-/* setsid is refused to them, so whoever is in the plugin's session is in its jail. We send it ourselves: between the
- * look and a CONTINUE the number could become another's. */
+/* We send it ourselves: between the look and a CONTINUE the number could become another's. */
 static int signal_member(struct mor_call *call, pid_t pid, int sig)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
 
 	if (pidfd < 0)
 		return errno == EINVAL || errno == ENOENT ? foreign(call, pid) : -errno;
-	if (getsid(pid) != call->broker->main)
+	if (!is_member(call->broker, pid))
 		status = foreign(call, pid);
 	else if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
 		status = -errno;
@@ -203,7 +211,7 @@ int mor_call_connect(struct mor_call *call)
 	if (status < 0)
 		return status;
 	if (to.address.sun_family != AF_UNIX)
-		return mor_call_violation(call, "", "network is not granted");
+		return mor_call_violation(call, "", MOR_RULE_NETWORK);
 	if (quiet_service(to.address.sun_path))
 		return -ENOENT;
 	if (to.address.sun_path[0] == 0)

@@ -7,35 +7,39 @@
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
+#include "jail/hold.h"
 #include "jail/policy.h"
 #include "jail/view.h"
 
-static bool namespaced;
-
-static int prepare_t0(struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	plan->level.level = MOR_LEVEL_T0;
-	if (mor_t0_prepare(plan, failure) < 0)
-		return -1;
-	return mor_t0_lock(plan, failure);
-}
+static bool namespaced, automatic;
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	/* The guardian's own domain at t0 (L1) holds for the maker's mounts too, and its rules know inodes that no view has. */
+	/* A view's inodes are in no rule of the guardian's own domain: at t0 it would hold for the maker's mounts, too. */
 	if (plan->level.flags & MOR_JAIL_VIEW && plan->level.level == MOR_LEVEL_T0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "sandbox.view needs level guarded or t1");
 	if (plan->level.flags & MOR_JAIL_VIEW)
 		plan->level.level = MOR_LEVEL_T1;
-	if (plan->level.level == MOR_LEVEL_T0)
-		return prepare_t0(plan, failure);
-	/* It decides what AUTO comes to, and says so in plan->level.level. */
-	if (mor_t1_prepare(plan, failure) < 0)
+	automatic = plan->level.level == MOR_LEVEL_AUTO;
+	namespaced = plan->level.level != MOR_LEVEL_T0 && mor_t1_sensible(plan, failure);
+	if (!namespaced && plan->level.level == MOR_LEVEL_T1)
 		return -1;
-	if (plan->level.level == MOR_LEVEL_T0)
-		return prepare_t0(plan, failure);
-	namespaced = true;
-	return 0;
+	*failure = (struct mor_setup_failure){ 0 };
+	plan->level.level = namespaced ? MOR_LEVEL_T1 : MOR_LEVEL_T0;
+	if (mor_t0_prepare(plan, failure) < 0)
+		return -1;
+	return namespaced ? mor_t1_prepare(plan, failure) : mor_t0_lock(plan, -1, failure);
+}
+
+int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	if (!automatic)
+		return -1;
+	*failure = (struct mor_setup_failure){ 0 };
+	namespaced = false;
+	mor_t0.broker.apart = false;
+	plan->level.level = MOR_LEVEL_T0;
+	return mor_t0_lock(plan, -1, failure);
 }
 
 unsigned mor_confine_namespaces(const struct mor_plan *plan)
@@ -43,70 +47,94 @@ unsigned mor_confine_namespaces(const struct mor_plan *plan)
 	return namespaced ? mor_t1_namespaces(plan) : 0;
 }
 
-int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
+int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
 {
-	return namespaced ? mor_t1_init(plan, failure) : 0;
+	return mor_t1_refused(namespaces, error, failure);
 }
 
-int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure)
+int mor_confine_hold(struct mor_setup_failure *failure)
 {
-	int status;
+	return mor_hold_protected(&mor_t0.paths, failure);
+}
 
-	if (namespaced)
-		return mor_t1_guard(plan, failure);
+int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+{
+	/* What a view shows is in no rule that could be made now. */
+	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_lock(plan, proc, failure);
+}
+
+int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	return mor_t1_init(plan, failure);
+}
+
+int mor_confine_guard(struct mor_setup_failure *failure)
+{
 	/* A broker must not lend root's way past permissions. The launcher has its own copy of the handles. */
 	mor_paths_close(&mor_t0.paths, false);
-	if (mor_t0_drop_capabilities(false, failure) < 0)
-		return -1;
-	status = mor_filter_load_guardian();
-	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter") : 0;
+	return mor_t0_drop_capabilities(false, failure);
 }
 
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
 {
-	return namespaced ? mor_t1_enter(plan, channel, failure) : mor_t0_enter(plan, channel, failure);
+	return mor_t0_enter(plan, channel, failure);
 }
 
-int mor_confine_adopt(int listener)
+int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure)
 {
-	return mor_broker_adopt(&mor_t0.broker, listener) < 0 ? -1 : 0;
+	int status;
+
+	mor_t0.broker.init = init;
+	status = mor_broker_adopt(&mor_t0.broker, listener);
+	if (status < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
+	status = mor_filter_load_guardian();
+	if (status < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter");
+	mor_broker_begin(&mor_t0.broker);
+	return 0;
 }
 
 int mor_confine_fd(void)
 {
-	return mor_t0.broker.listener;
+	return mor_t0.broker.told;
 }
 
-int mor_confine_dispatch(struct mor_record *violation)
+int mor_confine_ended(struct mor_record *violation)
 {
-	return mor_broker_step(&mor_t0.broker, violation);
+	return mor_broker_ended(&mor_t0.broker, violation);
 }
 
 int mor_confine_sigsys(struct mor_record *violation)
 {
 	violation->violated = 1;
-	snprintf(violation->syscall, sizeof(violation->syscall), "foreign ABI");
+	snprintf(violation->syscall, sizeof(violation->syscall), MOR_SYSCALL_FOREIGN);
 	snprintf(violation->rule, sizeof(violation->rule), "only the machine's own system calls");
 	snprintf(violation->text, sizeof(violation->text), "%s: %s", violation->syscall, violation->rule);
 	violation->path[0] = 0;
 	return 1;
 }
 
+const char *mor_confine_scratch(void)
+{
+	return mor_t0.scratch.dir >= 0 ? mor_t0.scratch.path : "";
+}
+
 int mor_confine_view(const struct mor_view_texts *grants)
 {
 	int status = 0;
 
+	pthread_mutex_lock(&mor_t0.broker.gate); /* no question is judged meanwhile */
 	mor_paths_forget_view(&mor_t0.paths);
 	mor_t0.broker.plain = 0; /* its device may be another's by now */
 	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
 		status = mor_paths_add_view(&mor_t0.paths, grant + 1, grant[0] == MOR_GRANT_WRITE
 								      ? MOR_MAY_READ | MOR_MAY_WRITE : MOR_MAY_READ);
+	pthread_mutex_unlock(&mor_t0.broker.gate);
 	return status;
 }
 
 void mor_confine_end(void)
 {
-	if (namespaced)
-		mor_t1_end();
 	mor_t0_end();
 }

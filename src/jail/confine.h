@@ -3,24 +3,27 @@
  * state is the implementation's own. At level guarded none of these is called.
  *
  * Who runs what, in order:
- *   guardian   mor_confine_prepare()     resolves AUTO, opens pins, makes the scratch directory; at t0 self-locks (L1)
- *   guardian   mor_confine_namespaces()  the CLONE_NEW* flags for the child that it is about to clone
- *              clone: without CLONE_NEWPID the child is the launcher L; with it the child is the init I, which forks L
- *   I          mor_confine_init()        t1: mounts, pivot, hostname, loopback; then I forks L and only waits
- *   guardian   mor_confine_guard()       after the clone: capabilities dropped, its own filter. At t1 it stands under no
- *                                        Landlock domain (see confine_t1.c): the plugin's own mounts are the second layer
+ *   guardian   mor_confine_prepare()     opens pins, makes the scratch directory; at t0 self-locks (L1)
+ *   guardian   mor_confine_namespaces()  0: t0, and the child that it clones next is the launcher L (or an init that forks it)
+ *              t1 (within.c): it clones the keeper K with these CLONE_NEW* flags
+ *   K          mor_confine_init()        mounts, pivot, host name; then K only waits
+ *   guardian   mor_confine_lock()        t1: self-locks (L1), then forks L, which joins K's namespaces
+ *   guardian   mor_confine_fall_back()   AUTO, and no t1 to be had: t0 then, self-locked
+ *   guardian   mor_confine_guard()       after the clone: capabilities dropped
  *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC) by us, then
  *   L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over `channel`; execve follows
- *   guardian   mor_confine_adopt()       the listener has come over the channel; from now on in the poll set
- *   guardian   mor_confine_dispatch()    whenever the listener is readable; never blocks
+ *   guardian   mor_confine_adopt()       the listener has come over the channel: the broker's thread, and a filter for both
+ *   guardian   mor_confine_ended()       when mor_confine_fd() is readable: the broker has stopped
  *   guardian   mor_confine_end()         the tree is dead: removes the scratch directory, closes
  *
- * The guardian must go on signalling its child and reading its own list of children: L1 has no signal scope towards I
- * or L (scope only in L2), and the list is opened before mor_confine_prepare(). uid_map of a new user namespace is
- * written by I itself (own uid to own uid), before mor_confine_init().
+ * The guardian must go on signalling its children and reading its own list of them: at t1 L1 has no signal scope, since
+ * K is outside of it, and the list is opened before mor_confine_prepare(). uid_map of a new user namespace is written by K
+ * itself (own uid to own uid), before mor_confine_init().
  */
 #ifndef MOR_JAIL_CONFINE_H
 #define MOR_JAIL_CONFINE_H
+
+#include <sys/types.h>
 
 #include "jail/plan.h"
 
@@ -28,24 +31,35 @@
  * ends the start with SETUP_FAILED: nothing runs less confined than asked. */
 
 /* May change plan->env and plan->argv (both arrays and strings are private to this process) and plan->cwd; leaves in
- * plan->level.level what will be in force: MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
+ * plan->level.level what is to be in force, MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 unsigned mor_confine_namespaces(const struct mor_plan *plan);
+/* A clone with these was refused: *failure names the kind of namespace, and what to look at. Returns -1. */
+int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure);
+/* t1, before anything is cloned: what is protected in the workspace becomes immovable. */
+int mor_confine_hold(struct mor_setup_failure *failure);
+/* `proc`: of the new tree. */
+int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* *failure stays as it is where t1 was asked for by name. */
+int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
-int mor_confine_guard(const struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_confine_guard(struct mor_setup_failure *failure);
 /* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-int mor_confine_adopt(int listener);
+/* `init`: its pid, or 0. */
+int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure);
 
-int mor_confine_fd(void); /* the listener, or -1 */
-/* Answers what is pending. 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian
- * kills the tree and calls this no more. The offending notification stays unanswered. */
-int mor_confine_dispatch(struct mor_record *violation);
-/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like dispatch. */
+int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does not run */
+/* 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian kills the tree. The
+ * offending notification stays unanswered. */
+int mor_confine_ended(struct mor_record *violation);
+/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like the above. */
 int mor_confine_sigsys(struct mor_record *violation);
 /* The view has changed: what may be read and written in it from now on. 0 or -errno: then nothing of it is known. */
 struct mor_view_texts;
 int mor_confine_view(const struct mor_view_texts *grants);
+/* The directory that mor_confine_end() will remove, or "". */
+const char *mor_confine_scratch(void);
 void mor_confine_end(void);
 
 /* ---- from the launcher (launch.c), for its use ---- */

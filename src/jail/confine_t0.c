@@ -1,5 +1,5 @@
 /*
- * Level t0. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
+ * Level t0, and what t1 has in common with it. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
  * something still could not do it; L2 lets the plugin itself do nothing with files but execute its entry, because all
  * else is done for it.
  */
@@ -19,7 +19,7 @@
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
 
-struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = { .listener = -1, .proc = -1, .own_fds = -1, .root = -1 } };
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -102,7 +102,7 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	if (!plan->scratch)
 		return 0;
 	if (ours) {
-		status = mor_scratch_make(&mor_t0.scratch, "/tmp");
+		status = mor_scratch_make(&mor_t0.scratch, MOR_SCRATCH_PARENT);
 		path = mor_t0.scratch.path;
 	}
 	if (status == 0)
@@ -158,24 +158,27 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 /* /proc in whole: the numbers of those to come are not known yet. What is another's there is closed by Landlock's rule
  * on tracing, as far as it is secret. */
-static int allow_guardian(const struct mor_landlock *lock)
+static int allow_guardian(const struct mor_landlock *lock, int proc)
 {
 	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
 
 	if (status == 0)
 		status = mor_landlock_allow(lock, mor_t0.broker.proc, true, MOR_MAY_READ);
+	if (status == 0 && proc >= 0)
+		status = mor_landlock_allow(lock, proc, true, MOR_MAY_READ);
 	if (status == 0 && mor_t0.scratch.parent >= 0)
 		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
 	return status;
 }
 
-int mor_t0_lock(const struct mor_plan *plan, struct mor_setup_failure *failure)
+/* At t1 without a signal scope: the first process of the namespaces is outside of the domain, and ours to end. */
+int mor_t0_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
 	struct mor_landlock lock;
-	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, true);
+	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 
 	if (status == 0) {
-		status = allow_guardian(&lock);
+		status = allow_guardian(&lock, proc);
 		if (status == 0)
 			status = mor_landlock_enforce(&lock);
 		else
@@ -241,7 +244,7 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 
 void mor_t0_end(void)
 {
+	mor_broker_fini(&mor_t0.broker); /* whatever it was doing in there is over */
 	mor_scratch_remove(&mor_t0.scratch);
-	mor_broker_fini(&mor_t0.broker);
 	mor_paths_fini(&mor_t0.paths);
 }

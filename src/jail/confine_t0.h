@@ -16,8 +16,8 @@ extern struct mor_t0 mor_t0;
 
 /* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
-/* L1: what holds for the guardian and all that it starts from now on. */
-int mor_t0_lock(const struct mor_plan *plan, struct mor_setup_failure *failure);
+/* L1: what holds for the guardian and all that it starts from now on. proc: of the plugin's own tree (t1), else -1. */
+int mor_t0_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
 /* No capability left; for good: none to be had by execve either. */
 int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
 /* In the launcher: capabilities, L2, filter; the listener goes over the channel. */

@@ -2,25 +2,21 @@
  * Level t1: t0's broker, filter and L2, in namespaces of their own with a small file tree (root.c). What no rule names is
  * not there, not even for stat; protected paths are read-only mounts.
  *
- * The guardian stays outside: it must see what exists on the host, to tell an attempt from a mistake. It does not stand
- * under a Landlock domain of its own here, since it could then neither look into the plugin (which is not below that
- * domain) nor let its child mount. In place of that the broker acts only on what it has found in the plugin's own tree:
- * there the kernel keeps read-only what must not be written, whatever the broker thinks.
+ * The guardian stays outside: it must see what exists on the host, to tell an attempt from a mistake. But it opens and
+ * changes only what it has found in the plugin's own tree, where the kernel keeps read-only what must not be written, and
+ * it stands under L1 as at t0 (within.c says how): whatever the broker thinks, two others must think so as well.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
-#include "jail/filter/filter.h"
-#include "jail/guard.h"
-#include "jail/policy.h"
 #include "jail/root.h"
 #include "jail/view.h"
 
@@ -43,108 +39,58 @@ unsigned mor_t1_namespaces(const struct mor_plan *plan)
 
 /* ---- whether it can be ---- */
 
-/* The child shares `failure` with us, and nothing else. */
-static _Noreturn void try_tree(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
+/* In a child that ends at once. */
+static bool can_clone(unsigned namespaces)
 {
-	const char *step = "";
-	int status;
-
-	if (mor_map_users(uid, gid, failure) == 0) {
-		status = mor_root_try(&step);
-		if (status < 0)
-			mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "the kernel refuses %s", step);
-	}
-	_exit(0);
-}
-
-/* 0: the child has run, and *failure says whether it came through. Else the errno of the clone. */
-static int try_clone(unsigned namespaces, struct mor_setup_failure *failure)
-{
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
 	long pid = syscall(SYS_clone, (unsigned long)namespaces, NULL, NULL, NULL, NULL);
-	int status = 0, r;
 
-	if (pid < 0)
-		return errno;
-	if (pid == 0 && failure)
-		try_tree(uid, gid, failure);
 	if (pid == 0)
 		_exit(0);
-	do
-		r = waitpid((pid_t)pid, &status, __WALL);
-	while (r < 0 && errno == EINTR);
-	if (failure && (r < 0 || status != 0) && !failure->step)
-		mor_setup_fail(failure, MOR_AT_NAMESPACE, EIO, "a process in new namespaces was killed");
-	return 0;
+	while (pid > 0 && waitpid((pid_t)pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	return pid > 0;
 }
 
 /* One by one, to name the first that is refused; all together may be too many as well. */
-static int name_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
+int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (namespaces & kinds[i].flag && try_clone(CLONE_NEWUSER | kinds[i].flag, NULL) != 0)
+		if (namespaces & kinds[i].flag && !can_clone(CLONE_NEWUSER | kinds[i].flag))
 			return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses %s namespaces; see %s",
 					      kinds[i].name, kinds[i].limit);
 	return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses new namespaces; see user.max_*_namespaces");
 }
 
-/* A rule on the whole tree leaves nothing to make small. */
-static bool opens_all(const struct mor_plan *plan)
+bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	struct stat root, st;
 
 	if (stat("/", &root) < 0)
-		return false;
+		return true;
 	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_PATH, op));) {
 		const struct mor_op_path *rule = mor_plan_payload(op);
 
-		if (stat(rule->path, &st) == 0 && st.st_dev == root.st_dev && st.st_ino == root.st_ino)
-			return true;
-	}
-	return false;
-}
-
-/* By doing it in a child. 0, or -1 with the reason. */
-static int try_all(const struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	unsigned namespaces = mor_t1_namespaces(plan);
-	struct mor_setup_failure *shared;
-	int error;
-
-	if (opens_all(plan))
-		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "a rule on / leaves nothing for level t1 to hide");
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "no memory");
-	error = try_clone(namespaces, shared);
-	if (error)
-		name_refused(namespaces, error, shared);
-	*failure = *shared;
-	munmap(shared, sizeof(*shared));
-	return failure->step ? -1 : 0;
-}
-
-int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	struct mor_setup_failure why = { 0 };
-
-	if (try_all(plan, &why) < 0) {
-		if (plan->level.level == MOR_LEVEL_T1) {
-			*failure = why;
-			return -1;
+		if (stat(rule->path, &st) == 0 && st.st_dev == root.st_dev && st.st_ino == root.st_ino) {
+			mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "a rule on / leaves nothing for level t1 to hide");
+			return false;
 		}
-		plan->level.level = MOR_LEVEL_T0;
-		return 0;
 	}
-	plan->level.level = MOR_LEVEL_T1;
-	if (mor_t0_prepare(plan, failure) < 0)
-		return -1;
-	mor_t0.broker.apart = true;
-	return 0;
+	return true;
 }
 
 /* ---- the steps ---- */
+
+/* The launcher comes from outside the tree: it must be told where to stand. */
+int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	char here[PATH_MAX];
+
+	mor_t0.broker.apart = true;
+	if (plan->cwd)
+		return 0;
+	plan->cwd = mor_strdup(getcwd(here, sizeof(here)) ? here : "/");
+	return plan->cwd ? 0 : mor_setup_fail(failure, MOR_AT_CONFINE, ENOMEM, "no memory");
+}
 
 /* The loopback device stays down: nobody may use it. */
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -156,36 +102,9 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 	if (mor_view_split(plan, failure) < 0)
 		return -1;
 	status = mor_root_enter(&mor_t0.paths, plan, &step);
-	/* They point into the host's tree. Those for the launcher's lock stay until its execve. */
-	mor_paths_close(&mor_t0.paths, true);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 	if (sethostname(name, sizeof(name) - 1) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the host name cannot be set");
-	/* We stay on as the plugin's neighbour, and hold the host's files open. Its execve makes the plugin itself open again. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "PR_SET_DUMPABLE refused");
 	return 0;
-}
-
-int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure)
-{
-	int status;
-
-	(void)plan;
-	mor_paths_close(&mor_t0.paths, false);
-	if (mor_t0_drop_capabilities(false, failure) < 0)
-		return -1;
-	status = mor_filter_load_guardian();
-	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter") : 0;
-}
-
-int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
-{
-	return mor_t0_enter(plan, channel, failure);
-}
-
-/* The mounts go with the last process of the namespace. */
-void mor_t1_end(void)
-{
 }

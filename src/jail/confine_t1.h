@@ -2,14 +2,15 @@
 #ifndef MOR_JAIL_CONFINE_T1_H
 #define MOR_JAIL_CONFINE_T1_H
 
+#include <stdbool.h>
+
 #include "jail/plan.h"
 
-/* Tries everything in a throw-away child; decides what AUTO comes to, and says so in plan->level.level. */
-int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
+/* A rule on the whole tree leaves nothing to make small: false, with the reason. */
+bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure); /* after mor_t0_prepare() */
 unsigned mor_t1_namespaces(const struct mor_plan *plan);
+int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *failure); /* -1 */
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure);
-int mor_t1_guard(const struct mor_plan *plan, struct mor_setup_failure *failure);
-int mor_t1_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-void mor_t1_end(void);
 
 #endif

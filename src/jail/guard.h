@@ -21,11 +21,14 @@ struct mor_launch {
 struct mor_launched {
 	struct mor_launch *launch;
 	pid_t pid;   /* our child: the plugin, or the init of its PID namespace */
+	pid_t keeper; /* t1: the first process of the namespaces, beside the plugin; else 0 */
 	int channel; /* open until the plugin's execve; -1: that is over        */
 	enum mor_tree_rung rung;
 };
 /* 0, or -1 with ret->launch->failure filled. */
 int mor_launch(struct mor_plan *plan, struct mor_launched *ret);
+/* At level t1 (within.c). ret->launch is there. 0, or -1 with ret->launch->failure filled, and nothing is left of it. */
+int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret);
 /* What the channel brings: 1 a descriptor in *ret_fd, 0 its end (closed then), -1 nothing now. */
 int mor_launch_receive(struct mor_launched *launched, int *ret_fd);
 /* The pid, as we see it, of what a namespace's init has started; the init's where that cannot be told. */
@@ -54,11 +57,14 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 
 /* In a new user namespace: everybody stays who he was. */
 int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
+/* The guardian's death must be ours. getppid() is 0 in a PID namespace whoever lives, so the channel tells whether it has
+ * come already: its other end is the guardian's alone. */
+int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure);
 
 /* ---- within launch.c, for init.c ---- */
 
 /* Everything between fork and execve. Returns only when it has failed, with *failure filled. `parent` is checked
- * against getppid(), so that one who died meanwhile is noticed. */
+ * against getppid(), so that one who died meanwhile is noticed; 0: it is the guardian, outside our PID namespace. */
 void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure);
 
 /* ---- guardian.c ---- */

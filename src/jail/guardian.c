@@ -1,13 +1,15 @@
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
- * waits for six things: an order from the host, the host's death, the plugin's end, a question of the filter, a view that
- * is ready, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies with it.
+ * waits for six things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is
+ * ready, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies
+ * with it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -132,6 +134,8 @@ static void tell_started(struct guard *guard)
 	record.pid = mor_launch_visible(&guard->child);
 	record.level = (uint8_t)guard->plan->level.level;
 	record.rung = (uint8_t)guard->child.rung;
+	if (guard->confined)
+		snprintf(record.text, sizeof(record.text), "%s", mor_confine_scratch());
 	mor_record_send(&record);
 }
 
@@ -147,7 +151,7 @@ static void start(struct guard *guard)
 		give_up(guard, &guard->child.launch->failure);
 	hear_signals();
 	let_go(null);
-	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(guard->plan, &failure) < 0))
+	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(&failure) < 0))
 		give_up(guard, &failure);
 	if (guard->child.channel < 0)
 		tell_started(guard);
@@ -166,7 +170,7 @@ static void ask_to_end(struct guard *guard)
 	/* It may run already and we not know it: the init of a namespace closes the channel only when it next gets the CPU. */
 	if (!guard->started) {
 		guard->asked = true;
-	} else if (guard->child.rung == MOR_TREE_PIDNS) {
+	} else if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
 		kill(pid, SIGTERM); /* the init passes it on */
 	} else {
 		/* The group, as a terminal would; alone if it has left the one we gave it. Who is stopped hears
@@ -249,13 +253,21 @@ static void on_order(struct guard *guard)
 		on_host_gone(guard); /* also when it has become another program by execve */
 }
 
+static pid_t init_of(const struct mor_launched *child)
+{
+	if (child->rung != MOR_TREE_PIDNS)
+		return 0;
+	return child->keeper ? child->keeper : child->pid;
+}
+
 /* The launcher speaks: a listener, or by closing its end. */
 static void on_channel(struct guard *guard)
 {
+	struct mor_setup_failure failure = { 0 };
 	int listener = -1, r = mor_launch_receive(&guard->child, &listener);
 
-	if (r > 0 && mor_confine_adopt(listener) < 0)
-		guard->kill = true;
+	if (r > 0 && mor_confine_adopt(listener, init_of(&guard->child), &failure) < 0)
+		give_up(guard, &failure);
 	if (r != 0)
 		return;
 	if (guard->child.launch->failure.step)
@@ -265,9 +277,9 @@ static void on_channel(struct guard *guard)
 		ask_to_end(guard);
 }
 
-static void on_question(struct guard *guard)
+static void on_broker(struct guard *guard)
 {
-	if (!guard->last.violated && mor_confine_dispatch(&guard->last) > 0)
+	if (mor_confine_ended(&guard->last) > 0)
 		guard->kill = true;
 }
 
@@ -324,12 +336,12 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, QUESTION, VIEW, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, COUNT };
 	struct pollfd fds[COUNT] = {
 		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
 		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
-		[QUESTION] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
+		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
 		[VIEW] = { .fd = mor_view_fd(), .events = POLLIN },
 	};
 	struct timespec wait;
@@ -338,8 +350,8 @@ static void wait_once(struct guard *guard)
 	memset(&but_child, 0xff, sizeof(but_child));
 	sigdelset(&but_child, SIGCHLD);
 	if (ppoll(fds, COUNT, until_due(guard, &wait), &but_child) > 0) {
-		if (fds[QUESTION].revents)
-			on_question(guard);
+		if (fds[BROKER].revents)
+			on_broker(guard);
 		if (fds[CHANNEL].revents)
 			on_channel(guard);
 		if (fds[VIEW].revents)
@@ -384,7 +396,7 @@ static _Noreturn void end(struct guard *guard)
 	pid_t pid = guard->child.pid;
 
 	/* Not reaped yet, so the group is its own. At one stroke: hoppers that stay in it have no chance. */
-	if (guard->child.rung == MOR_TREE_SUBREAPER)
+	if (guard->child.rung == MOR_TREE_SUBREAPER || guard->child.keeper)
 		kill(-pid, SIGKILL);
 	guard->last.left = !mor_tree_kill(pid, &guard->ended);
 	/* With the tree its end of the channel is gone: STARTED, or the failure, is told before the end. */

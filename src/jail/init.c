@@ -1,5 +1,5 @@
 /*
- * The first process of a PID namespace. It starts the plugin, passes SIGTERM on, reaps what is orphaned, and ends
+ * The first process of a PID namespace, at levels guarded and t0 (at t1: within.c). It starts the plugin, passes SIGTERM on, reaps what is orphaned, and ends
  * when the plugin has ended: the kernel then kills all that is left in the namespace and lets nobody out. It is not the
  * plugin itself, because the first process gets no signal that it has not asked for.
  */
@@ -61,8 +61,7 @@ int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
 
 /* ---- set-up ---- */
 
-/* getppid() is 0 here whoever lives, so the channel tells: its other end is the guardian's alone. */
-static int tie_to_guardian(int channel, struct mor_setup_failure *failure)
+int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure)
 {
 	struct pollfd pfd = { .fd = channel };
 
@@ -71,15 +70,6 @@ static int tie_to_guardian(int channel, struct mor_setup_failure *failure)
 	if (poll(&pfd, 1, 0) > 0 && (pfd.revents & POLLHUP))
 		_exit(127);
 	return 0;
-}
-
-static int set_up(struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
-{
-	if (tie_to_guardian(channel, failure) < 0)
-		return -1;
-	if (plan->level.level == MOR_LEVEL_GUARDED)
-		return mor_view_enter(plan, failure);
-	return mor_confine_init(plan, failure);
 }
 
 /* ---- waiting ---- */
@@ -130,7 +120,8 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGCHLD);
-	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || set_up(plan, channel, &launch->failure) < 0)
+	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0 ||
+	    mor_view_enter(plan, &launch->failure) < 0)
 		_exit(127);
 	sigprocmask(SIG_BLOCK, &heard, &before);
 	plugin = vfork();

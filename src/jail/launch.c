@@ -4,7 +4,7 @@
  * Guarded, it is a vfork: the guardian sleeps until the execve has succeeded or failed, and reads the failure from
  * memory that both share; no page is copied, no pipe is made. Confined, the guardian must be awake to answer the
  * filter's questions while the launcher executes, so it is a fork with a channel: the listener comes over it, and its
- * end says that the execve is over. With a PID namespace the child is that namespace's init (init.c).
+ * end says that the execve is over. With a PID namespace the child is that namespace's init (init.c). Level t1: within.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +50,10 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 }
 
 /* The death of whoever forked us must be ours. It may have come before the wish was known: hence the second look. */
-static int tie_to_parent(pid_t parent, struct mor_setup_failure *failure)
+static int tie_to_parent(pid_t parent, int channel, struct mor_setup_failure *failure)
 {
+	if (!parent)
+		return mor_tie_to_guardian(channel, failure);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "PR_SET_PDEATHSIG refused");
 	if (getppid() != parent)
@@ -59,13 +61,17 @@ static int tie_to_parent(pid_t parent, struct mor_setup_failure *failure)
 	return 0;
 }
 
+static bool leads_session; /* the guardian */
+
 /* Guarded, a group of its own is enough: a session is also a scheduling group (autogroup), which costs every round
- * trip 6 % (3.54 against 3.76 us, medians of 14), and the tree is not found by its group. Confined, the terminal of the host must be out of reach. */
+ * trip 6 % (3.54 against 3.76 us, medians of 14), and the tree is not found by its group. Confined, the terminal of the
+ * host must be out of reach; the session is the guardian's, because a question to it should not cross between two of
+ * those groups either (0.3 us of 6). */
 static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	bool confined = plan->level.level != MOR_LEVEL_GUARDED;
 
-	if (confined ? setsid() < 0 : setpgid(0, 0) < 0)
+	if (confined && !leads_session ? setsid() < 0 : setpgid(0, 0) < 0)
 		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "no process group of its own");
 	if (confined)
 		umask(022);
@@ -74,7 +80,7 @@ static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *fa
 
 void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure)
 {
-	if (tie_to_parent(parent, failure) < 0 || stand_alone(plan, failure) < 0)
+	if (tie_to_parent(parent, channel, failure) < 0 || stand_alone(plan, failure) < 0)
 		return;
 	if (plan->cwd && chdir(plan->cwd) < 0) {
 		mor_setup_fail(failure, MOR_AT_CWD, errno, "%s", plan->cwd);
@@ -167,14 +173,10 @@ static int no_clone(struct mor_launch *launch, unsigned namespaces, int error)
 
 static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret)
 {
-	struct apart apart = { .plan = plan, .self = getpid(), .uid = geteuid(), .gid = getegid() };
-	static struct mor_launch none;
+	struct apart apart = {
+		.plan = plan, .launch = ret->launch, .self = getpid(), .uid = geteuid(), .gid = getegid()
+	};
 
-	ret->launch = apart.launch = shared_memory();
-	if (!ret->launch) {
-		ret->launch = &none;
-		return mor_setup_fail(&none.failure, MOR_AT_FORK, errno, "no memory");
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, apart.ends) < 0)
 		return mor_setup_fail(&apart.launch->failure, MOR_AT_FORK, errno, "cannot make a socket");
 	ret->pid = clone_apart(&apart, namespaces);
@@ -191,17 +193,40 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_l
 	return ret->pid < 0 ? -1 : 0;
 }
 
+static int launch_confined(struct mor_plan *plan, struct mor_launched *ret)
+{
+	struct mor_setup_failure *failure = &ret->launch->failure;
+	unsigned namespaces = mor_confine_namespaces(plan), pidns = plan->level.flags & MOR_JAIL_PIDNS ? CLONE_NEWPID : 0;
+
+	if (!namespaces)
+		return launch_apart(plan, pidns, ret);
+	if (mor_launch_within(plan, namespaces, ret) == 0)
+		return 0;
+	if (failure->step != MOR_AT_NAMESPACE || mor_confine_fall_back(plan, failure) < 0)
+		return -1;
+	return launch_apart(plan, pidns, ret);
+}
+
 int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 {
+	static struct mor_launch none;
 	bool confined = plan->level.level != MOR_LEVEL_GUARDED;
-	unsigned namespaces = confined ? mor_confine_namespaces(plan) : 0;
+	unsigned namespaces = 0;
 
 	*ret = (struct mor_launched){ .pid = -1, .channel = -1 };
+	leads_session = getsid(0) == getpid();
 	if (plan->level.flags & MOR_JAIL_PIDNS)
 		namespaces |= CLONE_NEWPID;
 	if (plan->level.flags & MOR_JAIL_VIEW)
 		namespaces |= CLONE_NEWUSER | CLONE_NEWNS;
-	return confined || namespaces ? launch_apart(plan, namespaces, ret) : launch_sharing(plan, ret);
+	if (!confined && !namespaces)
+		return launch_sharing(plan, ret);
+	ret->launch = shared_memory();
+	if (!ret->launch) {
+		ret->launch = &none;
+		return mor_setup_fail(&none.failure, MOR_AT_FORK, errno, "no memory");
+	}
+	return confined ? launch_confined(plan, ret) : launch_apart(plan, namespaces, ret);
 }
 
 /* ---- the channel ---- */
@@ -253,7 +278,7 @@ pid_t mor_launch_visible(const struct mor_launched *launched)
 	pid_t pid = 0;
 	int fd;
 
-	if (launched->rung != MOR_TREE_PIDNS)
+	if (launched->rung != MOR_TREE_PIDNS || launched->keeper)
 		return launched->pid;
 	mor_setup_fail(&path, 0, 0, "/proc/%d/task/%d/children", launched->pid, launched->pid);
 	fd = open(path.text, O_RDONLY | O_CLOEXEC);

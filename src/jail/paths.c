@@ -186,11 +186,17 @@ static bool below(const char *name, const char *prefix, size_t len)
 	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
 }
 
+/* Where the name has no slash a rule cannot end: that rules out nearly all of them without a comparison. */
 static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char *name)
 {
-	for (size_t i = 0; i < paths->count; i++)
-		if (below(name, paths->rules[i].path, paths->rules[i].len))
-			return &paths->rules[i];
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < paths->count; i++) {
+		struct mor_path_rule *rule = &paths->rules[i];
+
+		if (rule->len <= len && (name[rule->len] == '/' || !name[rule->len]) && memcmp(name, rule->path, rule->len) == 0)
+			return rule;
+	}
 	return NULL;
 }
 
@@ -397,7 +403,7 @@ struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *nam
 		return quiet(ENXIO);
 	if (quiet_read(name))
 		return quiet(ENOENT);
-	return violation("not in declared_paths");
+	return violation(MOR_RULE_READ);
 }
 
 struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -454,6 +460,6 @@ struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *na
 	if (rule && rule->origin == MOR_PATH_VIEW) /* as the kernel would say */
 		return quiet(EROFS);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
-		return violation("workspace_write is not granted");
+		return violation(MOR_RULE_WORKSPACE_WRITE);
 	return violation("outside what it may write");
 }

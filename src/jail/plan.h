@@ -136,11 +136,20 @@ struct mor_setup_failure {
 /* What ends the tree: a subreaper that finds every orphan, or the kernel with the PID namespace. */
 enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 
+/* Permissions that a violation lacks: the library calls them by the name that their giver knows (violation.c). All other
+ * rules are told in words. */
+#define MOR_RULE_READ "read"
+#define MOR_RULE_WORKSPACE_WRITE "workspace_write"
+#define MOR_RULE_NETWORK "network"
+#define MOR_RULE_SPAWN "spawn"
+#define MOR_SYSCALL_FOREIGN "foreign ABI" /* in place of a system call's name */
+
 /* kind, version, step, error and text stay where they are in every version. */
 struct mor_record {
 	uint32_t kind, version;
 	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED, VIEW: what, errno                             */
-	char text[256];       /* failure: what and why, naming the missing kernel feature                 */
+	char text[256];       /* failure: what and why, naming the missing kernel feature;
+				 STARTED: the scratch directory that was made, which is to be removed if we are killed */
 	int32_t pid;          /* STARTED: as the host sees it                                             */
 	int32_t status;       /* EXITED: exit code, or signal number                                      */
 	uint8_t by_signal, core, known, violated;
@@ -149,6 +158,10 @@ struct mor_record {
 	struct rusage usage;
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
+
+/* Removes the scratch directory that STARTED told of, for a guardian that was killed. No-op if it is not one of ours, or
+ * is gone (scratch.c). */
+void mor_scratch_drop(const char *path);
 
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {

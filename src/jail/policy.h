@@ -22,6 +22,11 @@ enum mor_level {
 };
 const char *mor_level_name(enum mor_level level); /* "guarded", "auto", "t0", "t1" */
 
+/* Who gave the permissions: texts call them by the names that are written there. */
+enum mor_policy_source {
+	MOR_FROM_SETTINGS, MOR_FROM_PLUGIN_TOML, MOR_FROM_SUNSCREEN_JSON, MOR_FROM_COMMAND, MOR_POLICY_SOURCES
+};
+
 struct mor_limits { /* 0: the default of the level */
 	uint64_t memory_bytes, file_bytes;
 	uint32_t cpu_s, open_files, processes, wall_ms;
@@ -42,6 +47,7 @@ struct mor_policy {
 	struct mor_grace grace;   /* after the host's death; both 0: the guardian's own, half a second each          */
 	unsigned landlock_abi_cap;/* tests: pretend that the kernel knows no more than this; 0: what it knows        */
 	bool unconfined;          /* somebody asked for no confinement in so many words: warned of every time        */
+	enum mor_policy_source source;
 	bool never_spawn;         /* plugin.toml: nothing can grant it; set it before any mor_policy_set()           */
 	bool workspace_later;     /* the workspace is named with each run: until then there may be none               */
 	bool level_given;         /* by a key; else the dialect's default holds                                      */
@@ -109,8 +115,11 @@ int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);
 /* "name tried to read /home/u/id.json: not in declared_paths". One line for people. */
 struct mor_violation {
-	const char *plugin, *syscall, *path, *rule;
+	const char *plugin, *syscall, *path, *rule; /* rule: as the guardian told it, or words */
+	enum mor_policy_source source;
 };
+/* What the guardian calls a rule, in words. */
+const char *mor_violation_rule(enum mor_policy_source source, const char *rule);
 int mor_violation_text(const struct mor_violation *violation, struct mor_buf *out);
 /* {"event":"sandbox_violation","plugin":...,"syscall":...,"path":...,"rule":...} */
 int mor_violation_json(const struct mor_violation *violation, struct mor_buf *out);

@@ -65,6 +65,12 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
+	/* Mostly only the last one is missing. */
+	memcpy(part, name, len + 1);
+	if (!self)
+		*strrchr(part, '/') = 0;
+	if (!part[0] || mkdirat(tree->root, part + 1, 0755) == 0 || errno == EEXIST)
+		return 0;
 	for (size_t at = 1; at <= len; at++) {
 		if (name[at] != '/' && (name[at] || !self))
 			continue;
@@ -459,23 +465,5 @@ int mor_root_whole(const struct mor_plan *plan, const char **step)
 	close_tree(&tree);
 	if (status == 0 && !plan->cwd && known && chdir(here) < 0)
 		*step = "the working directory", status = -errno;
-	return status;
-}
-
-int mor_root_try(const char **step)
-{
-	static const struct mor_paths none;
-	struct tree tree = { .paths = &none, .old = -1, .root = -1, .step = step };
-	int status = turn(&tree);
-
-	if (status == 0)
-		status = add_own(&tree);
-	if (status == 0) {
-		*step = "a bind mount (mount_setattr, Linux 5.12)";
-		status = mor_mount_bind(tree.root, tree.root, SAFE | MOUNT_ATTR_RDONLY);
-	}
-	if (status == 0)
-		status = let_go(&tree);
-	close_tree(&tree);
 	return status;
 }

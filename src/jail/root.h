@@ -20,7 +20,4 @@ int mor_mount_open(int root, const char *name);
 /* A copy of what `from` is, with all mounts in it, hung over `onto`. 0 or -errno. */
 int mor_mount_bind(int from, int onto, uint64_t attributes);
 
-/* In a throw-away child with all namespaces: whether the mounts that any tree needs are allowed. */
-int mor_root_try(const char **step);
-
 #endif

@@ -13,8 +13,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/plan.h"
 
 #define DEPTH_MAX 24
+#define PREFIX "mortise-"
+#define DIGITS 16
 
 int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 {
@@ -27,7 +30,7 @@ int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 	for (int tries = 0; tries < 8; tries++) {
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			return -EIO;
-		snprintf(scratch->name, sizeof(scratch->name), "mortise-%016llx", number);
+		snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
 		status = mkdirat(scratch->parent, scratch->name, 0700) < 0 ? -errno : 0;
 		if (status != -EEXIST)
 			break;
@@ -114,4 +117,22 @@ void mor_scratch_remove(struct mor_scratch *scratch)
 	}
 	mor_fd_close(&scratch->dir);
 	mor_fd_close(&scratch->parent);
+}
+
+void mor_scratch_drop(const char *path)
+{
+	static const char start[] = MOR_SCRATCH_PARENT "/" PREFIX;
+	struct mor_scratch scratch = MOR_SCRATCH_INIT;
+	size_t len = sizeof(start) - 1;
+	struct stat st;
+
+	if (strncmp(path, start, len) != 0 || strlen(path) != len + DIGITS || strspn(path + len, "0123456789abcdef") != DIGITS)
+		return;
+	memcpy(scratch.name, strrchr(path, '/') + 1, sizeof(PREFIX) + DIGITS);
+	scratch.parent = open(MOR_SCRATCH_PARENT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (scratch.parent >= 0)
+		scratch.dir = openat(scratch.parent, scratch.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (scratch.dir >= 0 && (fstat(scratch.dir, &st) < 0 || st.st_uid != geteuid()))
+		mor_fd_close(&scratch.dir);
+	mor_scratch_remove(&scratch);
 }

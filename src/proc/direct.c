@@ -27,7 +27,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const char *cwd, co
 	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }
 
-int mor_spawn_attributes(posix_spawnattr_t *attr)
+int mor_spawn_attributes(posix_spawnattr_t *attr, bool session)
 {
 	sigset_t none, all;
 	int r;
@@ -40,11 +40,11 @@ int mor_spawn_attributes(posix_spawnattr_t *attr)
 		r = posix_spawnattr_setsigdefault(attr, &all);
 	if (r == 0)
 		r = posix_spawnattr_setpgroup(attr, 0);
-	/* A group of its own, not a session: a session is also a scheduling group of its own (autogroup), and
-	 * crossing between two of those costs every round trip 8 % (docs/design/0002-core.md). */
+	/* A group of its own, not a session where it can be helped: a session is also a scheduling group of its own
+	 * (autogroup), and crossing between two of those costs every round trip 8 % (docs/design/0002-core.md). */
 	if (r == 0)
-		r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-							   POSIX_SPAWN_SETSIGDEF);
+		r = posix_spawnattr_setflags(attr, (session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP) |
+							   POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	return r;
 }
 
@@ -63,7 +63,7 @@ static int spawn(const struct mor_command *command, char **argv, const int their
 	if (r == 0) {
 		r = fill_actions(&actions, command->cwd, theirs);
 		if (r == 0)
-			r = mor_spawn_attributes(&attr);
+			r = mor_spawn_attributes(&attr, false);
 		if (r == 0)
 			r = posix_spawn(ret_pid, argv[0], &actions, &attr, argv, env);
 		posix_spawnattr_destroy(&attr);

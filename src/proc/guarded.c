@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/trace.h"
 #include "jail/plan.h"
+#include "jail/policy.h"
 #include "proc/inside.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
@@ -53,6 +54,7 @@ static void on_started(struct mor_proc *proc, const struct mor_record *record)
 {
 	proc->pid = record->pid;
 	proc->level = record->level;
+	snprintf(proc->scratch, sizeof(proc->scratch), "%.*s", (int)sizeof(proc->scratch) - 1, record->text);
 	proc->rung = record->rung <= MOR_TREE_PIDNS ? record->rung : MOR_TREE_GROUP;
 	mor_free(mor_take(&proc->program));
 	/* Not before: nothing may be told before STARTED. If the loop cannot watch it, it is read at the end. */
@@ -166,10 +168,12 @@ static void on_guardian_end(struct mor_child *child, const struct mor_child_exit
 		tell_exec_failed(proc, last->kind && last->kind != MOR_RECORD_EXITED ? last : NULL, how);
 		return;
 	}
-	if (last->kind == MOR_RECORD_EXITED)
+	if (last->kind == MOR_RECORD_EXITED) {
 		fill_exit(last, &ended);
-	else
+	} else {
+		mor_scratch_drop(proc->scratch);
 		fill_lost(how, &ended);
+	}
 	mor_proc_tell_exited(proc, &ended);
 }
 
@@ -204,7 +208,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3]
 }
 
 /* 0 or an errno, as posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
-static int spawn_helper(const char *helper, const int theirs[3], int plan, int socket, pid_t *ret_pid)
+static int spawn_helper(const char *helper, bool confined, const int theirs[3], int plan, int socket, pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
@@ -218,7 +222,7 @@ static int spawn_helper(const char *helper, const int theirs[3], int plan, int s
 	if (r == 0) {
 		r = fill_actions(&actions, theirs, plan, socket);
 		if (r == 0)
-			r = mor_spawn_attributes(&attr);
+			r = mor_spawn_attributes(&attr, confined); /* the plugin stays in the guardian's session */
 		if (r == 0)
 			r = posix_spawn(ret_pid, helper, &actions, &attr, argv, env);
 		posix_spawnattr_destroy(&attr);
@@ -249,9 +253,11 @@ static int not_spawned(struct mor_exec_failure *failure, int error, const char *
 			     "the helper that guards plugins cannot be run: %s", strerrordesc_np(error));
 }
 
-static int run(struct mor_proc *proc, const char *helper, char **argv, const int theirs[3], int ends[2], int plan,
-	       struct mor_exec_failure *failure)
+static int run(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
+	       int plan, struct mor_exec_failure *failure)
 {
+	bool confined = command->policy && mor_policy_confined(command->policy);
+	const char *helper = mor_helper_path(command->helper);
 	pid_t pid = -1;
 	int r;
 
@@ -260,7 +266,7 @@ static int run(struct mor_proc *proc, const char *helper, char **argv, const int
 	if (r == 0)
 		r = mor_fd_lift(&ends[1], MOR_GUARD_FD + 1);
 	if (r == 0)
-		r = -spawn_helper(helper, theirs, plan, ends[1], &pid);
+		r = -spawn_helper(helper, confined, theirs, plan, ends[1], &pid);
 	mor_fd_close(&plan);
 	mor_fd_close(&ends[1]);
 	proc->socket = ends[0];
@@ -288,7 +294,6 @@ static int remember_program(struct mor_proc *proc, const struct mor_command *com
 static int guarded_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
 			 struct mor_exec_failure *failure)
 {
-	const char *helper = mor_helper_path(command->helper);
 	int ends[2], plan, r;
 
 	/* Most of what exec would refuse is seen beforehand, and told at once. */
@@ -308,7 +313,7 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0], "cannot make a socket: %s",
 				     strerrordesc_np(r));
 	}
-	return run(proc, helper, argv, theirs, ends, plan, failure);
+	return run(proc, command, argv, theirs, ends, plan, failure);
 }
 
 /* ---- orders ---- */
@@ -357,6 +362,7 @@ static void guarded_end(struct mor_proc *proc)
 	if (r <= 0)
 		mor_child_signal(&proc->child, SIGKILL);
 	mor_child_reap(&proc->child, NULL);
+	mor_scratch_drop(proc->scratch); /* gone already, unless somebody has killed the guardian */
 }
 
 const struct mor_proc_ops mor_proc_guarded = {

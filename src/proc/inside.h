@@ -79,6 +79,7 @@ struct mor_proc {
 	struct mor_watch records;
 	struct mor_record last;  /* what ended it; kind 0: it runs                         */
 	char *program;           /* as we see it, until STARTED                            */
+	char scratch[64];        /* that its guardian will remove; "": none                */
 	int socket;
 	uint8_t level, rung;     /* enum mor_level, enum mor_tree_rung                     */
 };
@@ -93,7 +94,7 @@ void mor_proc_kill_unwatched(pid_t pid, bool group);
 /* An embedder that closed its stdio gets pipes on 0, 1 and 2; dup2() in the child would then overwrite one end with
  * another. Moves *fd to `least` or above. 0 or -errno. */
 int mor_fd_lift(int *fd, int least);
-/* A group of its own, an empty mask, default dispositions. 0 or an errno. */
-int mor_spawn_attributes(posix_spawnattr_t *attr);
+/* A group of its own or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
+int mor_spawn_attributes(posix_spawnattr_t *attr, bool session);
 
 #endif

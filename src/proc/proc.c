@@ -284,9 +284,14 @@ const char *mor_proc_level(const struct mor_proc *proc)
 	return proc->ops == &mor_proc_direct ? "direct" : mor_level_name((enum mor_level)proc->level);
 }
 
-const char *mor_proc_rung(const struct mor_proc *proc)
+const char *mor_rung_name(unsigned rung)
 {
 	static const char *const names[] = { "group", "subreaper", "pidns" };
 
-	return names[proc->rung];
+	return rung < sizeof(names) / sizeof(*names) ? names[rung] : "unknown";
+}
+
+const char *mor_proc_rung(const struct mor_proc *proc)
+{
+	return mor_rung_name(proc->rung);
 }

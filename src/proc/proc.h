@@ -87,6 +87,7 @@ int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, where the ba
 /* What is in force since STARTED: "direct", "guarded", "t0", "t1"; how the tree is killed: "group", "subreaper", "pidns". */
 const char *mor_proc_level(const struct mor_proc *proc);
 const char *mor_proc_rung(const struct mor_proc *proc);
+const char *mor_rung_name(unsigned rung); /* enum mor_tree_rung */
 int mor_proc_in(const struct mor_proc *proc);  /* the end we write; -1 once closed */
 int mor_proc_out(const struct mor_proc *proc); /* the end we read */
 void mor_proc_close_in(struct mor_proc *proc);

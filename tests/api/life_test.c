@@ -428,6 +428,52 @@ static void environment(void **state)
 	rig_close(&rig);
 }
 
+static void after_the_event(const mortise_reply *reply, void *arg)
+{
+	struct got *got = arg;
+
+	if (reply->status == MORTISE_EVIOLATION)
+		assert_int_equal(got->rig->events[MORTISE_EVENT_VIOLATION], 1);
+	got_reply(reply, arg);
+}
+
+/* A violation is an event of its own, with the record as params; then every call fails once, and there is no restart. */
+static void violation_comes_before_what_fails(void **state)
+{
+	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/passwd", NULL };
+	struct rig rig;
+	struct got calls[2];
+
+	(void)state;
+	rig_open(&rig);
+	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){ .size = sizeof(mortise_plugin_options), .argv = argv,
+		.name = "thief", .dialect = "plain", .on_event = rig_event, .arg = &rig, .set = SET("sandbox.level=t0") });
+	for (int i = 0; i < 2; i++) {
+		mortise_call_options opt = got_options(&rig, &calls[i], NO_TIMER_MS);
+
+		opt.on_reply = after_the_event;
+		assert_int_equal(mortise_call_start(rig.plugin, "echo", json("{}"), &opt, &calls[i].call, NULL), 0);
+	}
+	until_done(&calls[0]);
+	until_done(&calls[1]);
+	if (calls[0].status == MORTISE_EJAIL) {
+		diag("this machine cannot confine: %s", calls[0].error.text);
+		rig_close(&rig);
+		skip();
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(calls[i].status, MORTISE_EVIOLATION);
+		assert_string_equal(calls[i].error.text, "thief tried to read /etc/passwd: not in sandbox.read");
+		got_clear(&calls[i]);
+	}
+	assert_string_equal(mortise_event_name(MORTISE_EVENT_VIOLATION), "sandbox_violation");
+	assert_string_equal(rig.last[MORTISE_EVENT_VIOLATION], "thief tried to read /etc/passwd: not in sandbox.read");
+	assert_string_equal(rig.note_params, "{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\","
+					     "\"path\":\"/etc/passwd\",\"rule\":\"not in sandbox.read\"}");
+	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,6 +499,7 @@ int main(void)
 		API_TEST(child_in_its_own_session),
 		API_TEST(plugin_gets_three_descriptors),
 		API_TEST(environment),
+		API_TEST(violation_comes_before_what_fails),
 	};
 
 	return mor_run_group("api/life", tests);

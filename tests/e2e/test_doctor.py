@@ -42,6 +42,14 @@ class Doctor(Case):
             self.assertTrue(works["t1"], told["levels"])
         self.assertEqual(told["auto"], "t1" if works["t1"] else "t0" if works["t0"] else None)
 
+    def test_rungs(self):
+        """What ends all of a plugin's processes, as it was found in force."""
+        rungs = {level["level"]: level["rung"] for level in self.examine()["levels"] if level["available"]}
+        self.assertEqual({name: rung for name, rung in rungs.items() if name != "t1"},
+                         {name: "subreaper" for name in rungs if name != "t1"})
+        self.assertEqual(rungs.get("t1", "pidns"), "pidns")
+        self.assertIn("its guardian ends all of it", self.run_mortise("doctor").out)
+
     def test_helper_is_ours(self):
         helper = next(check for check in self.examine()["checks"] if check["name"] == "helper")
         self.assertRegex(helper["found"], rf"^{BUILD}/mortise-jail, version \d")

@@ -71,6 +71,36 @@ class Jail(Case):
     def jail(self, level, *args, **how):
         return self.run_mortise("jail", "--level", level, *args, **how)
 
+    @at_each_level
+    def test_killed_guardian_leaves_no_scratch(self, level):
+        """Nobody is left who could remove it but the host."""
+        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
+               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
+        with subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            scratch = run.stdout.readline().strip()
+            self.assertTrue(os.path.isdir(scratch), scratch)
+            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
+                guardian = int(f.read().split()[0])
+            os.kill(guardian, signal.SIGKILL)
+            run.communicate(timeout=LIMIT)
+        self.assertEqual(run.returncode, 125)
+        self.assertFalse(os.path.exists(scratch), scratch)
+
+    @at_each_level
+    def test_words(self, level):
+        """What was tried, in words, and the option that would allow it."""
+        for code, words in (("open('/etc/passwd')", "read /etc/passwd: not allowed by --read"),
+                            ("open('note', 'w')", f"write {self.work}/note: not allowed without --write"),
+                            ("import socket; socket.socket()", "use the network: not allowed without --network"),
+                            ("import os; os.fork()", "start a process: not allowed without --spawn"),
+                            ("import os; os.execv('/bin/true', ['true'])", "run /bin/true: not allowed without --spawn"),
+                            ("import os; os.kill(1, 0)", "signal process 1: signals only to itself"),
+                            ("import os; os.setuid(7)", "change its user or group to id 7: it stays who it is"),
+                            ("import os; os.chmod('note', 0)", f"change the mode of {self.work}/note: not allowed without --write")):
+            done = self.violates(level, "-w", self.work, "--", PYTHON, "-c", code, cwd=self.work)
+            self.assertEqual(done.err.splitlines()[-1], f"sandbox_violation: python3 tried to {words}")
+
     def violates(self, level, *args, **how):
         done = self.jail(level, *args, **how)
         self.assertEqual(done.code, 9, done.err)
@@ -358,6 +388,20 @@ class Options(Case):
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo").json
         self.assertEqual((told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
                          ("sandbox_violation", "sandbox_violation", "thief", "/etc/passwd"))
+
+    @at_each_level
+    def test_violation_is_a_record(self, level):
+        """One line for people; the record as the data of the failure, and as an event for who looks on."""
+        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
+        plain = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
+        self.assertEqual(plain.err.splitlines(), ["sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read"])
+        record = {"event": "sandbox_violation", "plugin": "thief", "syscall": "openat", "path": "/etc/passwd",
+                  "rule": "not in sandbox.read"}
+        told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo")
+        self.assertEqual(told.json["data"], record)
+        lines = self.run_mortise("call", "--verbose", "--level", level, thief, "echo").err.splitlines()
+        events = [json.loads(line.partition(": ")[2]) for line in lines if line.startswith('thief: {"event"')]
+        self.assertEqual(events, [record])
 
 
 if __name__ == "__main__":

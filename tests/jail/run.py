@@ -34,6 +34,18 @@ SLOW = 3.0  # seconds for one attempt
 CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "metadata")
 
 
+# D rows that at t1 are blocked by construction: what they aim at does not exist in the plugin's namespaces, and the first
+# step is a call that asks nobody (O_PATH, chdir, stat: no rights come with them), so there is nothing to detect, and a
+# decent program that looks around must not be killed for it.
+NOT_THERE = frozenset("""
+    read_opath read_opath_thread read_opath_devfd read_fd_middle list_opath
+    w_hardlink_fd w_opath_chmod w_opath_chmodat2
+    read_chdir read_fchdir
+    py_import_outside js_require_outside js_import_outside""".split())
+# With spawn every number of its own PID namespace is the plugin's to signal; those of the host mean nobody in there.
+NOBODY = frozenset("h_kill h_kill_probe h_tgkill h_kill_high py_kill js_kill".split())
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
     user: str
@@ -61,6 +73,8 @@ class Config:
 
     def expects(self, told):
         expect = told["net"] if self.network else told["spawn"] if self.spawn else told["expect"]
+        if self.level == "t1" and expect == "D" and (told["name"] in NOT_THERE or self.spawn and told["name"] in NOBODY):
+            return "B"
         if expect == "M":
             return "B" if self.level == "t1" else "?"
         return expect
@@ -401,8 +415,18 @@ class Mutant(unittest.TestCase):
         w_githook w_gitconfig w_githook_move w_git_move w_githook_link w_githook_rename
         proc_cmdline proc_list proc_1 proc_net proc_net_tcp read_kallsyms ws_rmdir""".split())
 
-    def test_kernel_still_holds(self):
-        config, real_program = Config("root", "t0"), BUILD / "mortise-jail"
+    # At t1 the plugin's mounts are read-only where it may not write, its /proc shows nobody else, the guardian is locked as
+    # well, and protected paths are mounts in both namespaces. What is left: its own /proc in whole.
+    BROKER_ONLY_T1 = frozenset(["read_kallsyms"])
+
+    def test_kernel_still_holds_t0(self):
+        self.check(Config("root", "t0"), self.BROKER_ONLY)
+
+    def test_kernel_still_holds_t1(self):
+        self.check(Config("root", "t1"), self.BROKER_ONLY_T1)
+
+    def check(self, config, allowed):
+        real_program = BUILD / "mortise-jail"
         reason = why_not("root") or why_no_jail(config)
         if not reason and not (MUTANT.exists() and real_program.exists()):
             reason = f"{MUTANT} is not built"
@@ -413,9 +437,9 @@ class Mutant(unittest.TestCase):
             score = Score(config, try_all("c", config.uid, config), real("c", config.uid))
         finally:
             subprocess.run(["umount", real_program], check=True)
-        SCORES["c root_t0 mutant"] = score
-        worse = [v for v in score.escapes if v.name not in self.BROKER_ONLY]
-        print(f"mutant: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
+        SCORES[f"c {config.name} mutant"] = score
+        worse = [v for v in score.escapes if v.name not in allowed]
+        print(f"mutant {config.level}: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
               + " ".join(v.name for v in score.escapes), file=sys.stderr)
         self.assertTrue(score.escapes, "the mutation has no effect: this proves nothing")
         if worse:

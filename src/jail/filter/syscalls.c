@@ -10,6 +10,7 @@
 #include <linux/prctl.h>
 #include <linux/sockios.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #define EVERY 0xf
@@ -105,7 +106,8 @@ static const struct mor_syscall_test ioctl_tests[] = {
 /* PR_SET_DUMPABLE is not here on purpose: it would blind the guardian. */
 static const struct mor_syscall_test prctl_tests[] = {
 	T_ALLOW(EQ, 0, PR_SET_NAME), T_ALLOW(EQ, 0, PR_GET_NAME), T_ALLOW(EQ, 0, PR_GET_DUMPABLE),
-	T_ALLOW(EQ, 0, PR_SET_PDEATHSIG), T_ALLOW(EQ, 0, PR_GET_PDEATHSIG), T_ALLOW(EQ, 0, PR_CAPBSET_READ),
+	/* Its guardian's death must stay its own: it may only ask for what it has. */
+	T_AND(0, PR_SET_PDEATHSIG), T_ALLOW(EQ, 1, SIGKILL), T_ALLOW(EQ, 0, PR_GET_PDEATHSIG), T_ALLOW(EQ, 0, PR_CAPBSET_READ),
 	T_ALLOW(EQ, 0, PR_SET_NO_NEW_PRIVS), T_ALLOW(EQ, 0, PR_GET_NO_NEW_PRIVS), T_ALLOW(EQ, 0, PR_GET_SECCOMP),
 	T_ALLOW(EQ, 0, PR_SET_VMA), T_ALLOW(EQ, 0, PR_SET_THP_DISABLE), T_ALLOW(EQ, 0, PR_GET_THP_DISABLE),
 	T_ALLOW(EQ, 0, PR_SET_TIMERSLACK), T_ALLOW(EQ, 0, PR_GET_TIMERSLACK),

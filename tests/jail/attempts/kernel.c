@@ -72,6 +72,12 @@ static struct result k_dumpable(const struct stage *s)
 	(void)s;
 	return got("dumpable", prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 }
+/* To outlive its guardian. */
+static struct result k_pdeathsig(const struct stage *s)
+{
+	(void)s;
+	return got("no signal at its parent's death", prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0));
+}
 static struct result k_ptracer(const struct stage *s)
 {
 	(void)s;
@@ -200,6 +206,7 @@ const struct attempt kernel_attempts[] = {
 	{ "k_reqkey", K, 70, 'D', 0, 0, 0, k_reqkey },
 	{ "k_addkey", K, 70, 'D', 0, 0, 0, k_addkey },
 	{ "k_dumpable", K, 71, 'B', 0, 0, 0, k_dumpable },
+	{ "k_pdeathsig", K, 0, 'B', 0, 0, 0, k_pdeathsig },
 	{ "k_ptracer", K, 0, 'B', 0, 0, REACHES, k_ptracer },
 	{ "k_seccomp_listener", K, 72, 'B', 0, 0, 0, k_seccomp_listener },
 	{ "k_tiocsti", K, 73, 'D', 0, 0, REACHES, k_tiocsti },

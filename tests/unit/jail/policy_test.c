@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "jail/plan.h"
 #include "jail/policy.h"
 
 static void set(struct mor_policy *p, const char *key, const char *value)
@@ -319,7 +320,7 @@ static void expect_violation(const struct mor_violation *v, const char *text)
 
 static void test_violation(void **state)
 {
-	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", "not in declared_paths" };
+	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ, MOR_FROM_PLUGIN_TOML };
 	struct mor_buf out = MOR_BUF_INIT;
 	char *json;
 
@@ -330,12 +331,45 @@ static void test_violation(void **state)
 	assert_string_equal(json, "{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\","
 				  "\"path\":\"/home/u/id.json\",\"rule\":\"not in declared_paths\"}");
 	mor_free(json);
-	v = (struct mor_violation){ "x", "execve", "/bin/sh", "spawn is not allowed" };
-	expect_violation(&v, "x tried to run /bin/sh: spawn is not allowed");
-	v = (struct mor_violation){ "x", "keyctl", "", "kernel surface" };
-	expect_violation(&v, "x tried to call keyctl(): kernel surface");
-	v = (struct mor_violation){ "x", "openat", "/t/\033[2Jx", "write outside" };
-	expect_violation(&v, "x tried to write /t/\\x1b[2Jx: write outside");
+}
+
+/* In words, and each permission by the name that its giver wrote. */
+static void test_violation_words(void **state)
+{
+	static const struct {
+		struct mor_violation what;
+		const char *text;
+	} cases[] = {
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SETTINGS }, "x tried to read /p: not in sandbox.read" },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_COMMAND }, "x tried to read /p: not allowed by --read" },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SUNSCREEN_JSON },
+		  "x tried to read /p: not allowed by capabilities.filesystem" },
+		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_PLUGIN_TOML },
+		  "x tried to write /w/p: workspace_write is not granted" },
+		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_COMMAND },
+		  "x tried to write /w/p: not allowed without --write" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_PLUGIN_TOML }, "x tried to use the network: network is not granted" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_COMMAND }, "x tried to use the network: not allowed without --network" },
+		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_FROM_COMMAND },
+		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
+		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_FROM_PLUGIN_TOML },
+		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
+		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_FROM_COMMAND }, "x tried to start a process: not allowed without --spawn" },
+		{ { "x", "kill", "process 7", "signals only to itself", MOR_FROM_COMMAND },
+		  "x tried to signal process 7: signals only to itself" },
+		{ { "x", "capset", "", "it stays who it is", MOR_FROM_COMMAND }, "x tried to change its privileges: it stays who it is" },
+		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_FROM_COMMAND },
+		  "x tried to use the kernel's keyring: the keyring is out of bounds" },
+		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_FROM_COMMAND },
+		  "x tried to make a system call of another machine's kind: only the machine's own" },
+		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_FROM_COMMAND },
+		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
+		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_FROM_COMMAND }, "x tried to write /t/\\x1b[2Jx: write outside" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		expect_violation(&cases[i].what, cases[i].text);
 }
 
 /* Every allocation fails in turn; nothing leaks (the sanitizer looks) and nothing half-set is used. */
@@ -364,7 +398,7 @@ int main(void)
 		MOR_TEST(test_spawn_never), MOR_TEST(test_level),      MOR_TEST(test_write_needs_workspace),
 		MOR_TEST(test_limits),	   MOR_TEST(test_empty_list),  MOR_TEST(test_text),
 		MOR_TEST(test_guarded_promises_nothing),	       MOR_TEST(test_json),
-		MOR_TEST(test_violation),  MOR_TEST(test_memory),      MOR_TEST(test_view),
+		MOR_TEST(test_violation), MOR_TEST(test_violation_words),  MOR_TEST(test_memory), MOR_TEST(test_view),
 	};
 
 	return mor_run_group("jail/policy", tests);

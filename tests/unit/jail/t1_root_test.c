@@ -183,13 +183,6 @@ static int climb(void)
 	return stat(".", &st) == 0 && st.st_ino == root.st_ino && st.st_dev == root.st_dev && stat("home", &st) < 0 ? 0 : 3;
 }
 
-static int try_it(void)
-{
-	const char *step = "";
-
-	return mor_root_try(&step) < 0 ? 1 : 0;
-}
-
 static void expect(int (*fn)(void))
 {
 	int got = apart(fn);
@@ -212,15 +205,9 @@ static void test_climb(void **state)
 	expect(climb);
 }
 
-static void test_try(void **state)
-{
-	(void)state;
-	expect(try_it);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb), MOR_TEST(test_try) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("jail/t1_root", tests, make_stage, drop_stage);

@@ -1,0 +1,114 @@
+/*
+ * Level t1: protected paths in a writable workspace, held by the kernel. In the plugin's tree they are read-only mounts,
+ * but a directory above them could still be moved away and made anew, by a broker that were talked into it: what is a mount
+ * in the plugin's namespace is none in the guardian's. So the guardian gets a mount namespace as well, the host's in all
+ * but this: each protected path, and each directory above it within the workspace, is a mount there. The kernel lets nobody
+ * rename, replace or remove what is a mount in his own namespace (EBUSY).
+ */
+#include "jail/hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail/guard.h"
+
+static bool below(const char *name, const char *prefix, size_t len)
+{
+	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
+}
+
+/* The length of the writable rule's path that the name lies strictly below; 0: of none. Sorted: the longest comes first. */
+static size_t writable_above(const struct mor_paths *paths, const char *name)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct mor_path_rule *rule = &paths->rules[i];
+
+		if (below(name, rule->path, rule->len))
+			return rule->access & MOR_MAY_WRITE && name[rule->len] ? rule->len : 0;
+	}
+	return 0;
+}
+
+static bool any(const struct mor_paths *paths)
+{
+	for (size_t i = 0; i < paths->protect_count; i++)
+		if (writable_above(paths, paths->protects[i]))
+			return true;
+	return false;
+}
+
+/* Over itself. What is not there, or a link, cannot be held: it stays the broker's. */
+static int pin(const char *name)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof(how)), copy, status = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)) {
+		copy = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+		if (copy < 0 || move_mount(copy, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+			status = -errno;
+		if (copy >= 0)
+			close(copy);
+	}
+	close(fd);
+	return status;
+}
+
+static bool pinned_before(const struct mor_paths *paths, size_t before, const char *name, size_t len)
+{
+	for (size_t i = 0; i < before; i++)
+		if (below(paths->protects[i], name, len) && writable_above(paths, paths->protects[i]))
+			return true;
+	return false;
+}
+
+/* From the workspace down to the name. */
+static int pin_all(const struct mor_paths *paths, size_t which)
+{
+	const char *name = paths->protects[which];
+	char part[PATH_MAX];
+	int status = 0;
+
+	for (size_t at = writable_above(paths, name) + 1; at > 1 && status == 0; at++) {
+		if (name[at] && name[at] != '/')
+			continue;
+		memcpy(part, name, at);
+		part[at] = 0;
+		if (!pinned_before(paths, which, part, at))
+			status = pin(part);
+		if (!name[at])
+			break;
+	}
+	return status;
+}
+
+int mor_hold_protected(const struct mor_paths *paths, struct mor_setup_failure *failure)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int status = 0;
+
+	if (!any(paths))
+		return 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the kernel refuses a mount namespace to the guardian");
+	if (mor_map_users(uid, gid, failure) < 0)
+		return -1;
+	for (size_t i = 0; status == 0 && i < paths->protect_count; i++)
+		if (writable_above(paths, paths->protects[i]))
+			status = pin_all(paths, i);
+	if (status < 0)
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses to hold a protected path");
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* What keeps protected paths in their place at level t1, whatever the broker thinks. */
+#ifndef MOR_JAIL_HOLD_H
+#define MOR_JAIL_HOLD_H
+
+#include "jail/confine.h"
+#include "jail/paths.h"
+
+/* In the guardian, before it stands under Landlock. Nothing to protect: nothing is done. 0, or -1 with *failure. */
+int mor_hold_protected(const struct mor_paths *paths, struct mor_setup_failure *failure);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * The launch at level t1. Two things exclude each other: whoever makes mounts must not stand under Landlock, and a guardian
+ * under Landlock can look only into processes that stand under its own domain. So the first process of the new
+ * namespaces, the keeper, makes the tree and stands under nothing; then the guardian locks itself; and only then it forks
+ * the launcher, which inherits the lock and joins the keeper's namespaces.
+ *
+ * The plugin is the guardian's own child. Its orphans are reaped by the keeper, and with the keeper's end the kernel kills
+ * all that is in the namespace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jail/confine.h"
+#include "jail/guard.h"
+
+/* The user namespace first: it gives the right to join the others. */
+static const struct {
+	const char *name;
+	unsigned flag;
+} kinds[] = {
+	{ "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS }, { "pid", CLONE_NEWPID }, { "ipc", CLONE_NEWIPC },
+	{ "uts", CLONE_NEWUTS }, { "net", CLONE_NEWNET },
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+struct within {
+	struct mor_plan *plan;
+	struct mor_launch *launch;
+	unsigned namespaces;
+	uid_t uid;
+	gid_t gid;
+	pid_t keeper, plugin;
+	int talk[2];    /* between guardian and keeper  */
+	int channel[2]; /* between guardian and launcher */
+	int spaces[KINDS], proc;
+};
+
+static int refuse(struct within *within, int error, const char *what)
+{
+	return mor_setup_fail(&within->launch->failure, MOR_AT_NAMESPACE, error, "level t1: %s", what);
+}
+
+/* ---- the keeper ---- */
+
+static _Noreturn void reap_orphans(void)
+{
+	struct mor_ended ended;
+	siginfo_t info;
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		while (mor_wait_child(-1, WNOHANG, &ended) > 0)
+			;
+		sigwaitinfo(&child, &info);
+	}
+}
+
+/* Stays on as the plugin's neighbour, with nothing open and closed to everybody. */
+static _Noreturn void keep(struct within *within)
+{
+	struct mor_setup_failure *failure = &within->launch->failure;
+	sigset_t child;
+	char byte = 0;
+
+	mor_fd_close(&within->talk[0]);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	if (mor_map_users(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(within->talk[1], failure) < 0 ||
+	    mor_confine_init(within->plan, failure) < 0)
+		_exit(127);
+	/* The guardian closes its end when it has taken hold of the namespaces. */
+	if (write(within->talk[1], &byte, 1) != 1 || read(within->talk[1], &byte, 1) != 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		_exit(127);
+	syscall(SYS_close_range, 0, ~0U, 0);
+	reap_orphans();
+}
+
+static int start_keeper(struct within *within)
+{
+	struct mor_ended ended;
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, within->talk) < 0)
+		return refuse(within, errno, "no socket to be had");
+	within->keeper = (pid_t)syscall(SYS_clone, (unsigned long)within->namespaces | SIGCHLD, 0, 0, 0, 0);
+	if (within->keeper == 0)
+		keep(within);
+	if (within->keeper < 0)
+		return mor_confine_refused(within->namespaces, errno, &within->launch->failure);
+	mor_fd_close(&within->talk[1]);
+	if (read(within->talk[0], &byte, 1) == 1)
+		return 0;
+	mor_wait_child(within->keeper, 0, &ended);
+	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+}
+
+/* ---- joining it ---- */
+
+static int take_hold(struct within *within)
+{
+	char path[64];
+
+	for (int i = 0; i < KINDS; i++) {
+		if (!(within->namespaces & kinds[i].flag))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)within->keeper, kinds[i].name);
+		within->spaces[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (within->spaces[i] < 0)
+			return refuse(within, errno, "/proc does not show the new namespaces");
+	}
+	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)within->keeper);
+	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (within->proc < 0)
+		return refuse(within, errno, "/proc does not show the new tree");
+	mor_fd_close(&within->talk[0]);
+	return 0;
+}
+
+static _Noreturn void be_plugin(struct within *within)
+{
+	mor_fd_close(&within->channel[0]);
+	mor_launch_become(within->plan, within->channel[1], 0, &within->launch->failure);
+	_exit(127);
+}
+
+/* One may not move into a PID namespace, only have children there: hence one that joins, and its child. That is made a
+ * child of the guardian, its sibling. */
+static _Noreturn void join(struct within *within)
+{
+	for (int i = 0; i < KINDS; i++) {
+		if (within->spaces[i] >= 0 && setns(within->spaces[i], (int)kinds[i].flag) < 0) {
+			refuse(within, errno, "the kernel refuses to join the new namespaces");
+			_exit(127);
+		}
+	}
+	within->plugin = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+	if (within->plugin == 0)
+		be_plugin(within);
+	if (within->plugin < 0)
+		mor_setup_fail(&within->launch->failure, MOR_AT_FORK, errno, "cannot start a process");
+	_exit(127);
+}
+
+static int start_plugin(struct within *within)
+{
+	struct mor_ended ended;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, within->channel) < 0)
+		return mor_setup_fail(&within->launch->failure, MOR_AT_FORK, errno, "cannot make a socket");
+	within->plugin = -1;
+	pid = vfork();
+	if (pid == 0)
+		join(within);
+	if (pid < 0)
+		return mor_setup_fail(&within->launch->failure, MOR_AT_FORK, errno, "cannot start a process");
+	mor_wait_child(pid, 0, &ended);
+	mor_fd_close(&within->channel[1]);
+	return within->plugin < 0 ? -1 : 0;
+}
+
+static void let_go(struct within *within)
+{
+	for (int i = 0; i < KINDS; i++)
+		mor_fd_close(&within->spaces[i]);
+	for (int i = 0; i < 2; i++)
+		mor_fd_close(&within->talk[i]);
+	mor_fd_close(&within->proc);
+}
+
+/* What has failed leaves no process behind: another level may be tried. */
+static void dismiss(struct within *within)
+{
+	struct mor_ended ended;
+
+	if (within->keeper > 0 && kill(within->keeper, SIGKILL) == 0)
+		mor_wait_child(within->keeper, 0, &ended);
+	mor_fd_close(&within->channel[0]);
+	mor_fd_close(&within->channel[1]);
+}
+
+int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret)
+{
+	struct within within = {
+		.plan = plan, .launch = ret->launch, .namespaces = namespaces, .uid = geteuid(), .gid = getegid(),
+		.talk = { -1, -1 }, .channel = { -1, -1 }, .proc = -1,
+	};
+	int status;
+
+	for (int i = 0; i < KINDS; i++)
+		within.spaces[i] = -1;
+	status = mor_confine_hold(&ret->launch->failure);
+	if (status == 0)
+		status = start_keeper(&within);
+	if (status == 0)
+		status = take_hold(&within);
+	if (status == 0)
+		status = mor_confine_lock(plan, within.proc, &ret->launch->failure);
+	if (status == 0)
+		status = start_plugin(&within);
+	let_go(&within);
+	if (status < 0) {
+		dismiss(&within);
+		return -1;
+	}
+	ret->pid = within.plugin;
+	ret->keeper = within.keeper;
+	ret->channel = within.channel[0];
+	ret->rung = MOR_TREE_PIDNS;
+	return 0;
+}
