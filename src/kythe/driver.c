@@ -150,7 +150,10 @@ static void on_state(struct worker *worker, const mortise_event *event)
 {
 	switch ((int)event->state) {
 	case MORTISE_GREETING:
-	case MORTISE_READY: worker->began = true; break;
+	case MORTISE_READY:
+		worker->began = true;
+		mor_work_expect(worker);
+		break;
 	case MORTISE_STOPPED:
 	case MORTISE_BACKOFF:
 	case MORTISE_FAILED: ended(worker, event); break;
@@ -294,7 +297,7 @@ static void take_earlier(struct mor_driver *driver)
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
 		const struct mor_record_ref *record = &driver->opt.records[i];
 		const char *reason;
-		enum mor_unit_state state = mor_result_state(driver->opt.result, i, &reason);
+		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
 					    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 					    .kzip = mor_kzip_path(record->kzip) };
@@ -307,20 +310,33 @@ static void take_earlier(struct mor_driver *driver)
 	}
 }
 
-int mor_driver_start(struct mor_driver *driver, mortise_error *err)
+void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
 {
-	(void)err;
+	driver->result = result;
 	take_earlier(driver);
 	if (driver->settled == driver->opt.record_count) {
 		driver->finished_work = true;
-		return 0;
+		return;
 	}
 	for (unsigned i = 0; i < driver->worker_count; i++)
 		start(&driver->workers[i]);
-	return 0;
 }
 
 /* ---- time ---- */
+
+static void too_late(struct worker *worker, bool working)
+{
+	double limit = worker->driver->opt.unit_ms / 1000.0;
+	char why[96];
+
+	if (working) {
+		snprintf(why, sizeof(why), "timeout: no \"done\" within %g s", limit);
+		mor_work_failed(worker, why);
+	} else {
+		mor_driver_warn(worker->driver, "%s: asked for nothing within %g s", mortise_plugin_name(worker->plugin), limit);
+	}
+	mor_driver_replace(worker);
+}
 
 int mor_driver_step(struct mor_driver *driver)
 {
@@ -329,15 +345,13 @@ int mor_driver_step(struct mor_driver *driver)
 	mor_work_mind_stall(driver);
 	for (unsigned i = 0; i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
-		char why[96];
+		bool working = worker->state == WORKER_WORKS;
 
 		mor_work_hide(worker);
-		if (worker->state != WORKER_WORKS || !worker->due_ms)
+		if ((!working && worker->state != WORKER_DOWN) || !worker->due_ms)
 			continue;
 		if (now >= worker->due_ms) {
-			snprintf(why, sizeof(why), "timeout: no \"done\" within %u s", driver->opt.unit_ms / 1000);
-			mor_work_failed(worker, why);
-			mor_driver_replace(worker);
+			too_late(worker, working);
 		} else if (next < 0 || worker->due_ms - now < next) {
 			next = worker->due_ms - now;
 		}

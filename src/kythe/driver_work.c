@@ -23,6 +23,13 @@ int64_t mor_work_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+void mor_work_expect(struct worker *worker)
+{
+	uint32_t limit = worker->driver->opt.unit_ms;
+
+	worker->due_ms = limit ? mor_work_now_ms() + limit : 0;
+}
+
 /* ---- ends ---- */
 
 static void tell_end(struct worker *worker, const char *reason, uint64_t records, uint64_t bytes)
@@ -54,7 +61,7 @@ static void settle_failed(struct worker *worker, const char *reason)
 	mortise_error error = { 0 };
 
 	tell_end(worker, reason, 0, 0);
-	if (mor_result_failed(driver->opt.result, worker->item, reason, &error) < 0)
+	if (mor_result_failed(driver->result, worker->item, reason, &error) < 0)
 		mor_driver_fail(driver, &error);
 	settle(worker);
 }
@@ -182,13 +189,12 @@ static void hand_out(struct worker *worker)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf reply = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &reply };
-	struct mor_driver *driver = worker->driver;
 	mortise_request *request = mor_take(&worker->request);
 
 	write_reply(worker, &w);
 	worker->state = WORKER_WORKS;
 	worker->fresh = false;
-	worker->due_ms = driver->opt.unit_ms ? mor_work_now_ms() + driver->opt.unit_ms : 0;
+	mor_work_expect(worker);
 	/* Where it has reached nobody, a STATE event tells the rest. */
 	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
 }
@@ -406,7 +412,7 @@ static void keep(struct worker *worker, uint64_t size, uint64_t records)
 	mortise_error error = { 0 };
 
 	tell_end(worker, NULL, records, size);
-	if (mor_result_done(driver->opt.result, worker->item, worker->output, size, worker->form, &error) < 0)
+	if (mor_result_done(driver->result, worker->item, worker->output, size, worker->form, &error) < 0)
 		mor_driver_fail(driver, &error);
 	mor_free(worker->output); /* the file is the result's now */
 	worker->output = NULL;
@@ -429,6 +435,7 @@ void mor_work_done(struct worker *worker)
 		mor_driver_replace(worker);
 	}
 	mor_work_forget(worker);
+	mor_work_expect(worker);
 	mor_driver_settled(worker->driver);
 	offer_all(worker->driver);
 }
