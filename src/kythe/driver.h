@@ -70,7 +70,6 @@ struct mor_driver_options {
 	const char *const *types; /* offered, NULL-terminated; NULL: "/kythe/index/" and the unit's language */
 	const struct mor_vname_rules *rules;
 	struct mor_stager *stager;
-	bool raw;              /* output is not made of entries: only lengths of records are checked */
 	struct mor_driver_events events;
 };
 
