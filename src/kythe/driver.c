@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 
 #define IDLE_ENDS 5 /* processes in a row that end without having asked for anything: then it is hopeless */
 
@@ -126,6 +127,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 	const char *why = event->text ? event->text : "ended";
 
 	worker->request = NULL;
+	mor_work_mind_last(worker);
 	worker->idle_ends = worker->fresh ? worker->idle_ends + 1 : 0;
 	if (worker->item != NO_ITEM)
 		mor_work_failed(worker, why);
@@ -219,7 +221,7 @@ static int make_worker(struct mor_driver *driver, struct worker *worker, unsigne
 {
 	int r;
 
-	*worker = (struct worker){ .driver = driver, .number = number, .item = NO_ITEM };
+	*worker = (struct worker){ .driver = driver, .number = number, .item = NO_ITEM, .last_output = -1 };
 	r = mor_stage_dir(driver->opt.stager, &worker->out_dir, err);
 	return r < 0 ? r : make_plugin(worker, err);
 }
@@ -279,6 +281,7 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 
 		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
+		mor_fd_close(&worker->last_output);
 		mor_stage_drop(driver->opt.stager, &worker->stages[0]);
 		mor_stage_drop(driver->opt.stager, &worker->stages[1]);
 		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });

@@ -416,8 +416,23 @@ static int keep_output(struct worker *worker, struct mor_unit_output *output, mo
 
 	if (r == 0)
 		r = mor_result_done(worker->driver->result, worker->item, output, err);
-	mor_fd_close(&output->fd);
-	return r;
+	if (r < 0) {
+		mor_fd_close(&output->fd);
+		return r;
+	}
+	worker->last_output = output->fd;
+	worker->last_size = output->size;
+	return 0;
+}
+
+void mor_work_mind_last(struct worker *worker)
+{
+	struct stat st;
+
+	if (worker->last_output >= 0 && fstat(worker->last_output, &st) == 0 && (uint64_t)st.st_size > worker->last_size)
+		mor_driver_warn(worker->driver, "%s: wrote %" PRIu64 " bytes to an output after it had said \"done\"; they do not count",
+				mortise_plugin_name(worker->plugin), (uint64_t)st.st_size - worker->last_size);
+	mor_fd_close(&worker->last_output);
 }
 
 void mor_work_done(struct worker *worker)

@@ -176,7 +176,8 @@ for i in range(200):
     os.write(fd, b"\\x20more")
     time.sleep(0.001)
 """
-        self.among(program, code=0)
+        report = self.among(program, code=0)
+        self.assertIn('wrote 1000 bytes to an output after it had said "done"', report["stderr"])
 
     def test_shrinks_after_done(self):
         """While the unit waits for its turn: no reason to end the run, or to spoil the result."""
