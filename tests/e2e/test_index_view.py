@@ -49,6 +49,16 @@ class Common:
         self.assertEqual(looks[12:18], [b"header 2", b"ENOENT", b"ENOENT", b"mine", b"in a directory", b"EISDIR"])
         self.assertEqual(len({value for _, fact, value in entries if fact == "/pid"}), 1)
 
+    def test_detours(self):
+        """a/b/../c wants a/b, though no file of the record lies in it; and only while it is wanted."""
+        units = [Unit({"a.toy": LOOK % (["a/b/../c", "x/y/z/../../w", "c"],), "a/b/../c": "C", "x/y/z/../../w": "W", "c": "c"}),
+                 Unit({"b.toy": "import os\nout.fact('/left', [os.path.exists(p) for p in ('a', 'x')])\n" + LOOK % (["q/../r"],), "q/../r": "R"}),
+                 Unit({"c.toy": LOOK % (["q", "a/b"],), "q": "a file now", "a/b": "and this"})]
+        _, entries = self.report(self.kzip(units), "-j1")
+        self.assertEqual([value for _, _, value in entries], [b"C", b"W", b"c", b"[false, false]", b"R", b"a file now", b"and this"])
+        report, _ = self.report(self.kzip([Unit({"a.toy": SIMPLE, "d": "a file", "d/../e": "E"})]), code=1)
+        self.assertIn("d/../e", self.reasons(report)["a.toy"])
+
     def test_equal_digests_share_an_inode(self):
         unit = Unit({"a.toy": "import os\nout.fact('/inodes', [os.stat(n).st_ino for n in ('x', 'd/y', 'z')])\n", "x": "same", "d/y": "same", "z": "other"})
         x, y, z = json.loads(self.seen(self.kzip([unit]))["-", "/inodes"])
@@ -84,7 +94,7 @@ class Common:
     def test_second_run_writes_nothing(self):
         kzip = self.kzip(simple(4) + [Unit({"x.toy": SIMPLE, "h": "shared"}), Unit({"y.toy": SIMPLE, "h": "shared"})])
         first, second = self.report(kzip)[0], self.report(kzip)[0]
-        self.assertEqual((first["staging"]["written"], second["staging"]["written"]), (7, 0))
+        self.assertEqual((first["staging"]["written"], second["staging"]["written"]), (6, 0))
 
     def test_damaged_cache(self):
         """Contents that somebody touched are written anew: never other bytes than the record's."""
@@ -154,8 +164,8 @@ class Namespace(Common, IndexCase):
 
     def test_open_files_outlive_the_view(self):
         """a30: descriptors and mappings go on working."""
-        units = [Unit({"a.toy": "import builtins, mmap\nbuiltins.kept = open('/src/zz.h', 'rb')\nbuiltins.map = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)\n", "zz.h": "kept content"}),
-                 Unit({"b.toy": "out.fact('/kept', kept.read())\nout.fact('/map', map[:])\n"})]
+        units = [Unit({"a.toy": "import builtins, mmap\nbuiltins.kept = open('/src/zz.h', 'rb')\nbuiltins.mapped = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)\n", "zz.h": "kept content"}),
+                 Unit({"b.toy": "out.fact('/kept', kept.read())\nout.fact('/map', mapped[:])\n"})]
         seen = self.seen(self.kzip(units), "-j1")
         self.assertEqual((seen["-", "/kept"], seen["-", "/map"]), (b"kept content", b"kept content"))
 
@@ -177,7 +187,8 @@ out.fact("/tries", tries)
         units = [Unit({"a.toy": program, "h": "precious"}), Unit({"b.toy": LOOK % (["h"],), "h": "precious"})]
         kzip = self.kzip(units)
         seen = self.seen(kzip, "-j1")
-        self.assertEqual(set(json.loads(seen["-", "/tries"])), {"EROFS"})
+        tries = json.loads(seen["-", "/tries"])
+        self.assertEqual((tries[0], set(tries) - {"EROFS", "EACCES"}), ("EROFS", set()), tries)
         self.assertEqual(seen["h", "/look"], b"precious")
         self.assertEqual(self.seen(kzip, "-j1")["h", "/look"], b"precious")
 
