@@ -92,13 +92,16 @@ bool mor_driver_finished(const struct mor_driver *driver)
 static void give_up(struct mor_driver *driver, const char *why)
 {
 	mortise_error error = { 0 };
+	bool began = false;
 
-	for (unsigned i = 0; i < driver->worker_count; i++)
+	for (unsigned i = 0; i < driver->worker_count; i++) {
 		if (driver->workers[i].state != WORKER_LOST)
 			return;
+		began = began || driver->workers[i].began;
+	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	mor_fail(&error, MORTISE_ECRASHED, "no analyzer is left: %s", why);
+	mor_fail(&error, began ? MORTISE_ECRASHED : MORTISE_EEXEC, "no analyzer is left: %s", why);
 	mor_driver_fail(driver, &error);
 }
 
@@ -294,11 +297,12 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	return NULL;
 }
 
-/* What a run before this one settled is settled. */
+/* What a run before this one settled is settled. The journal has no names; who failed is worth reading its record again. */
 static void take_earlier(struct mor_driver *driver)
 {
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
 		const struct mor_record_ref *record = &driver->opt.records[i];
+		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 		const char *reason;
 		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
@@ -309,6 +313,8 @@ static void take_earlier(struct mor_driver *driver)
 			continue;
 		driver->items[i].state = ITEM_SETTLED;
 		driver->settled++;
+		if (reason && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0)
+			end.title = mor_unit_title(unit);
 		driver->opt.events.on_unit(&end, driver->opt.events.arg);
 	}
 }
