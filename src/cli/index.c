@@ -224,7 +224,7 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.host = x->session.host, .analyzer = &x->analyzer, .records = x->refs, .record_count = x->ref_count,
 		.workers = worker_count(x), .retries = x->args->retries.given ? x->args->retries.value : 2,
 		.unit_ms = x->session.timeout_ms ? x->session.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
-		.types = x->args->types.item, .rules = x->rules, .stager = x->stager, .result = x->result,
+		.types = x->args->types.item, .rules = x->rules, .stager = x->stager,
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 
@@ -281,8 +281,8 @@ static int prepare(struct mor_index *x, mortise_error *err)
 		return r;
 	digest_records(x, &sha);
 	mor_digest_end(&sha, x->identity);
-	r = open_result(x, err);
-	return r < 0 ? r : make_driver(x, err);
+	r = make_driver(x, err);
+	return r < 0 ? r : open_result(x, err);
 }
 
 /* ---- the loop ---- */
@@ -347,7 +347,7 @@ static int index_run(struct mor_cli *cli)
 	r = prepare(&x, &err);
 	if (r == 0) {
 		mor_progress_start(&cli->progress, cli->err_terminal, x.ref_count);
-		mor_driver_start(x.driver, &err);
+		mor_driver_start(x.driver, x.result);
 		work(&x);
 		mor_progress_clear(&cli->progress);
 		finished = !x.signals && !mor_driver_failure(x.driver);

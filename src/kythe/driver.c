@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 
 #define IDLE_ENDS 5 /* processes in a row that end without having asked for anything: then it is hopeless */
 
@@ -91,13 +92,16 @@ bool mor_driver_finished(const struct mor_driver *driver)
 static void give_up(struct mor_driver *driver, const char *why)
 {
 	mortise_error error = { 0 };
+	bool began = false;
 
-	for (unsigned i = 0; i < driver->worker_count; i++)
+	for (unsigned i = 0; i < driver->worker_count; i++) {
 		if (driver->workers[i].state != WORKER_LOST)
 			return;
+		began = began || driver->workers[i].began;
+	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	mor_fail(&error, MORTISE_ECRASHED, "no analyzer is left: %s", why);
+	mor_fail(&error, began ? MORTISE_ECRASHED : MORTISE_EEXEC, "no analyzer is left: %s", why);
 	mor_driver_fail(driver, &error);
 }
 
@@ -126,6 +130,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 	const char *why = event->text ? event->text : "ended";
 
 	worker->request = NULL;
+	mor_work_mind_last(worker);
 	worker->idle_ends = worker->fresh ? worker->idle_ends + 1 : 0;
 	if (worker->item != NO_ITEM)
 		mor_work_failed(worker, why);
@@ -150,7 +155,10 @@ static void on_state(struct worker *worker, const mortise_event *event)
 {
 	switch ((int)event->state) {
 	case MORTISE_GREETING:
-	case MORTISE_READY: worker->began = true; break;
+	case MORTISE_READY:
+		worker->began = true;
+		mor_work_expect(worker);
+		break;
 	case MORTISE_STOPPED:
 	case MORTISE_BACKOFF:
 	case MORTISE_FAILED: ended(worker, event); break;
@@ -216,7 +224,7 @@ static int make_worker(struct mor_driver *driver, struct worker *worker, unsigne
 {
 	int r;
 
-	*worker = (struct worker){ .driver = driver, .number = number, .item = NO_ITEM };
+	*worker = (struct worker){ .driver = driver, .number = number, .item = NO_ITEM, .last_output = -1 };
 	r = mor_stage_dir(driver->opt.stager, &worker->out_dir, err);
 	return r < 0 ? r : make_plugin(worker, err);
 }
@@ -276,6 +284,7 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 
 		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
+		mor_fd_close(&worker->last_output);
 		mor_stage_drop(driver->opt.stager, &worker->stages[0]);
 		mor_stage_drop(driver->opt.stager, &worker->stages[1]);
 		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });
@@ -288,13 +297,14 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	return NULL;
 }
 
-/* What a run before this one settled is settled. */
+/* What a run before this one settled is settled. The journal has no names; who failed is worth reading its record again. */
 static void take_earlier(struct mor_driver *driver)
 {
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
 		const struct mor_record_ref *record = &driver->opt.records[i];
+		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 		const char *reason;
-		enum mor_unit_state state = mor_result_state(driver->opt.result, i, &reason);
+		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
 					    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 					    .kzip = mor_kzip_path(record->kzip) };
@@ -303,24 +313,39 @@ static void take_earlier(struct mor_driver *driver)
 			continue;
 		driver->items[i].state = ITEM_SETTLED;
 		driver->settled++;
+		if (reason && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0)
+			end.title = mor_unit_title(unit);
 		driver->opt.events.on_unit(&end, driver->opt.events.arg);
 	}
 }
 
-int mor_driver_start(struct mor_driver *driver, mortise_error *err)
+void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
 {
-	(void)err;
+	driver->result = result;
 	take_earlier(driver);
 	if (driver->settled == driver->opt.record_count) {
 		driver->finished_work = true;
-		return 0;
+		return;
 	}
 	for (unsigned i = 0; i < driver->worker_count; i++)
 		start(&driver->workers[i]);
-	return 0;
 }
 
 /* ---- time ---- */
+
+static void too_late(struct worker *worker, bool working)
+{
+	double limit = worker->driver->opt.unit_ms / 1000.0;
+	char why[96];
+
+	if (working) {
+		snprintf(why, sizeof(why), "timeout: no \"done\" within %g s", limit);
+		mor_work_failed(worker, why);
+	} else {
+		mor_driver_warn(worker->driver, "%s: asked for nothing within %g s", mortise_plugin_name(worker->plugin), limit);
+	}
+	mor_driver_replace(worker);
+}
 
 int mor_driver_step(struct mor_driver *driver)
 {
@@ -329,15 +354,13 @@ int mor_driver_step(struct mor_driver *driver)
 	mor_work_mind_stall(driver);
 	for (unsigned i = 0; i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
-		char why[96];
+		bool working = worker->state == WORKER_WORKS;
 
 		mor_work_hide(worker);
-		if (worker->state != WORKER_WORKS || !worker->due_ms)
+		if ((!working && worker->state != WORKER_DOWN) || !worker->due_ms)
 			continue;
 		if (now >= worker->due_ms) {
-			snprintf(why, sizeof(why), "timeout: no \"done\" within %u s", driver->opt.unit_ms / 1000);
-			mor_work_failed(worker, why);
-			mor_driver_replace(worker);
+			too_late(worker, working);
 		} else if (next < 0 || worker->due_ms - now < next) {
 			next = worker->due_ms - now;
 		}

@@ -65,12 +65,11 @@ struct mor_driver_options {
 	size_t record_count;
 	unsigned workers;      /* 0: 1 */
 	unsigned retries;
-	uint32_t unit_ms;      /* from the answer to done; 0: no limit */
+	uint32_t unit_ms;      /* from the answer to done, and from done to the next request; 0: no limit */
 	enum mor_view_mode view;
 	const char *const *types; /* offered, NULL-terminated; NULL: "/kythe/index/" and the unit's language */
 	const struct mor_vname_rules *rules;
 	struct mor_stager *stager;
-	struct mor_result *result;
 	struct mor_driver_events events;
 };
 
@@ -78,7 +77,8 @@ struct mor_driver_options {
 int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret, mortise_error *err);
 struct mor_driver *mor_driver_free(struct mor_driver *driver); /* kills what runs; NULL is fine; returns NULL */
 
-int mor_driver_start(struct mor_driver *driver, mortise_error *err);
+/* What `result` has already is settled. It is borrowed, too. */
+void mor_driver_start(struct mor_driver *driver, struct mor_result *result);
 /* After each turn of the host: minds time limits. Returns ms until it wants to be called again, or -1: whenever. */
 int mor_driver_step(struct mor_driver *driver);
 bool mor_driver_finished(const struct mor_driver *driver); /* all analyzers have ended */

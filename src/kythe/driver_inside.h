@@ -41,12 +41,15 @@ struct worker {
 	unsigned stage;
 	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
 	char *output;
-	int64_t due_ms;       /* 0: no limit */
+	int last_output;      /* of the analysis before this one: does it still grow? -1: none */
+	uint64_t last_size;
+	int64_t due_ms;       /* of done, or of the next request; 0: no limit */
 	uint64_t turn;        /* counts analyses: a late answer to a view that is no longer wanted is known by it */
 };
 
 struct mor_driver {
 	struct mor_driver_options opt;
+	struct mor_result *result;
 	struct item *items;
 	size_t first_waiting, settled;
 	struct worker *workers;
@@ -65,6 +68,8 @@ void mor_work_offer(struct worker *worker);  /* its request is open: hand someth
 void mor_work_done(struct worker *worker);
 void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
 void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
+void mor_work_expect(struct worker *worker); /* from now on its time counts */
+void mor_work_mind_last(struct worker *worker); /* says so when the last output has grown after its done */
 void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
 /* All wait: what is left is of types that nobody asks for (settled, failed), or wants a fresh process (it gets one). */
 void mor_work_mind_stall(struct mor_driver *driver);

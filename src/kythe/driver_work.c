@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,13 @@ int64_t mor_work_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void mor_work_expect(struct worker *worker)
+{
+	uint32_t limit = worker->driver->opt.unit_ms;
+
+	worker->due_ms = limit ? mor_work_now_ms() + limit : 0;
 }
 
 /* ---- ends ---- */
@@ -54,7 +62,7 @@ static void settle_failed(struct worker *worker, const char *reason)
 	mortise_error error = { 0 };
 
 	tell_end(worker, reason, 0, 0);
-	if (mor_result_failed(driver->opt.result, worker->item, reason, &error) < 0)
+	if (mor_result_failed(driver->result, worker->item, reason, &error) < 0)
 		mor_driver_fail(driver, &error);
 	settle(worker);
 }
@@ -182,25 +190,28 @@ static void hand_out(struct worker *worker)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf reply = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &reply };
-	struct mor_driver *driver = worker->driver;
 	mortise_request *request = mor_take(&worker->request);
 
 	write_reply(worker, &w);
 	worker->state = WORKER_WORKS;
 	worker->fresh = false;
-	worker->due_ms = driver->opt.unit_ms ? mor_work_now_ms() + driver->opt.unit_ms : 0;
+	mor_work_expect(worker);
 	/* Where it has reached nobody, a STATE event tells the rest. */
 	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
 }
 
 /* ---- before the answer ---- */
 
+/* A name that nobody can have taken before: what an analyzer puts beside its output is no other unit's trouble. */
 static int make_output(struct worker *worker, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
+	uint64_t number;
 	int fd;
 
-	mor_buf_printf(&path, "%s/%u", worker->out_dir, worker->driver->outputs++);
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "getrandom");
+	mor_buf_printf(&path, "%s/%u-%016" PRIx64, worker->out_dir, worker->driver->outputs++, number);
 	worker->output = mor_buf_detach(&path);
 	if (!worker->output)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
@@ -404,9 +415,24 @@ static int keep_output(struct worker *worker, struct mor_unit_output *output, mo
 	int r = open_output(worker, output, err);
 
 	if (r == 0)
-		r = mor_result_done(worker->driver->opt.result, worker->item, output, err);
-	mor_fd_close(&output->fd);
-	return r;
+		r = mor_result_done(worker->driver->result, worker->item, output, err);
+	if (r < 0) {
+		mor_fd_close(&output->fd);
+		return r;
+	}
+	worker->last_output = output->fd;
+	worker->last_size = output->size;
+	return 0;
+}
+
+void mor_work_mind_last(struct worker *worker)
+{
+	struct stat st;
+
+	if (worker->last_output >= 0 && fstat(worker->last_output, &st) == 0 && (uint64_t)st.st_size > worker->last_size)
+		mor_driver_warn(worker->driver, "%s: wrote %" PRIu64 " bytes to an output after it had said \"done\"; they do not count",
+				mortise_plugin_name(worker->plugin), (uint64_t)st.st_size - worker->last_size);
+	mor_fd_close(&worker->last_output);
 }
 
 void mor_work_done(struct worker *worker)
@@ -427,6 +453,7 @@ void mor_work_done(struct worker *worker)
 		mor_driver_replace(worker);
 	}
 	mor_work_forget(worker);
+	mor_work_expect(worker);
 	mor_driver_settled(worker->driver);
 	offer_all(worker->driver);
 }

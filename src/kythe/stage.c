@@ -34,7 +34,7 @@ struct mor_stager {
 struct item {
 	char *path; /* clean, relative to the tree */
 	const char *spelled; /* the unit's: valid while its tree is made */
-	char digest[MOR_DIGEST_SIZE];
+	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
 };
 
 struct items {
@@ -323,6 +323,54 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	return path.data;
 }
 
+static bool is_dir(const struct item *item)
+{
+	return item->digest[0] == '\0';
+}
+
+static bool is_step_up(const char *path, const char *end)
+{
+	return end - path >= 2 && memcmp(end - 2, "..", 2) == 0 && (end - path == 2 || end[-3] == '/');
+}
+
+/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
+static int list_detours(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
+			mortise_error *err)
+{
+	const char *path = input->path;
+
+	for (const char *at = strstr(path, "/../"); at; at = strstr(at + 3, "/../")) {
+		MOR_CLEAN_TEXT char *prefix = NULL;
+		struct mor_buf dir = MOR_BUF_INIT;
+
+		if (at == path || is_step_up(path, at))
+			continue;
+		prefix = mor_strndup(path, (size_t)(at - path));
+		if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", prefix, &dir) < 0 ||
+		    mor_buf_byte(&dir, '\0') < 0) {
+			mor_buf_fini(&dir);
+			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		}
+		if (mode == MOR_STAGE_ROOT)
+			memmove(dir.data, dir.data + 1, dir.len - 1);
+		if (*dir.data && strcmp(dir.data, ".") != 0)
+			ret->at[ret->count++] = (struct item){ .path = dir.data, .spelled = path };
+		else
+			mor_buf_fini(&dir);
+	}
+	return 0;
+}
+
+static size_t count_detours(const struct mor_unit *unit)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < unit->input_count; i++)
+		for (const char *at = strstr(unit->inputs[i].path, "/../"); at; at = strstr(at + 3, "/../"))
+			count++;
+	return count;
+}
+
 static struct items *free_items(struct items *items)
 {
 	for (size_t i = 0; items && i < items->count; i++)
@@ -373,9 +421,9 @@ static int settle_items(struct items *items, mortise_error *err)
 			item->path = NULL;
 			continue;
 		}
-		if (last && strcmp(last->path, item->path) == 0)
+		if (last && strcmp(last->path, item->path) == 0 && !is_dir(last) && !is_dir(item))
 			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
-		if (last && lies_below(item->path, last->path))
+		if (last && (strcmp(last->path, item->path) == 0 || (!is_dir(last) && lies_below(item->path, last->path))))
 			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
 					last->spelled);
 		if (item != &items->at[kept]) {
@@ -391,17 +439,22 @@ static int settle_items(struct items *items, mortise_error *err)
 static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
 		      mortise_error *err)
 {
-	ret->at = mor_zalloc((unit->input_count + 1) * sizeof(struct item));
+	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct item));
 	if (!ret->at)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	for (ret->count = 0; ret->count < unit->input_count; ret->count++) {
-		const struct mor_input *input = &unit->inputs[ret->count];
+	for (size_t i = 0; i < unit->input_count; i++) {
+		const struct mor_input *input = &unit->inputs[i];
 		struct item *item = &ret->at[ret->count];
+		int r;
 
 		*item = (struct item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
-		snprintf(item->digest, sizeof(item->digest), "%s", input->digest);
+		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
+		ret->count++;
+		r = list_detours(input, working_dir, mode, ret, err);
+		if (r < 0)
+			return r;
 	}
 	return settle_items(ret, err);
 }
@@ -498,9 +551,9 @@ static int put_item(struct mor_stager *stager, struct walk *walk, const struct i
 	const char *leaf = slash ? slash + 1 : item->path;
 	size_t len = slash ? (size_t)(slash - item->path) : 0;
 	char name[72];
-	int r = enter_dir(walk, item->path, len);
+	int r = enter_dir(walk, item->path, is_dir(item) ? strlen(item->path) : len);
 
-	if (r < 0)
+	if (r < 0 || is_dir(item))
 		return r;
 	blob_name(item->digest, name);
 	stager->stats.linked++;
@@ -549,10 +602,11 @@ static void mark_changes(const struct items *old, const struct items *now, bool 
 		int order = o == old->count ? 1 : n == now->count ? -1 : compare_items(&old->at[o], &now->at[n]);
 		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
 
+		if (order >= 0)
+			fresh[n] = !same || is_dir(&now->at[n]); /* it may go with what lay in it */
 		if (order <= 0)
 			gone[o++] = !same;
-		if (order >= 0)
-			fresh[n++] = !same;
+		n += order >= 0;
 	}
 }
 
@@ -567,7 +621,7 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 
 		if (!fresh[i])
 			continue;
-		r = ensure_blob(stager, kzip, &now->at[i], err);
+		r = is_dir(&now->at[i]) ? 0 : ensure_blob(stager, kzip, &now->at[i], err);
 		error = r < 0 ? 0 : put_item(stager, &walk, &now->at[i]);
 		if (error < 0)
 			r = fail_item(&now->at[i], error, err);
@@ -600,7 +654,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	mark_changes(old, now, gone, fresh);
 	for (size_t i = 0; i < old->count; i++)
 		if (gone[i])
-			unlinkat(root, old->at[i].path, 0);
+			unlinkat(root, old->at[i].path, is_dir(&old->at[i]) ? AT_REMOVEDIR : 0);
 	/* What was a directory may be a file now: empty ones go before anything is made. */
 	for (size_t i = 0; i < old->count; i++)
 		if (gone[i] && (!last || !same_dir(last, old->at[i].path)))

@@ -2,10 +2,11 @@
 import base64
 import json
 import os
+import subprocess
 import unittest
 
-from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, digest, read_entries, read_records, simple
-from support import PYTHON, ROOT
+from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, read_entries, read_records, simple
+from support import LIMIT, MORTISE, PYTHON, ROOT
 
 # Takes one record by itself and keeps the reply; for records that are no programs.
 KEEP_REPLY = """
@@ -22,13 +23,13 @@ class Reply(IndexCase):
         unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, cwd="/src", argument=["cc", "-c", "ü"], environment=[{"name": "N", "value": "v"}],
                     details=[{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}])
         seen = self.seen(self.kzip([unit]))
-        reply = json.loads(seen["", "/reply"])
+        reply = json.loads(seen["-", "/reply"])
         self.assertEqual(set(reply), {"workingDir", "inputs", "input", "arguments", "environment", "output", "entryContext", "outputKey", "details"})
         self.assertEqual((reply["entryContext"], reply["outputKey"]), ("context", "key"))
 
     def test_a04_inputs_and_input(self):
         files = {"a.toy": "out.fact('/reply', unit)\n", "b.toy": ""}
-        reply = json.loads(self.seen(self.kzip([Unit(files, sources=["a.toy", "b.toy"])]))["", "/reply"])
+        reply = json.loads(self.seen(self.kzip([Unit(files, sources=["a.toy", "b.toy"])]))["-", "/reply"])
         self.assertEqual((reply["inputs"], reply["input"]), (["a.toy", "b.toy"], "a.toy"))
 
     def test_a04_no_source(self):
@@ -41,7 +42,7 @@ class Reply(IndexCase):
         known = {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}
         unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, argument=["cc", "-Dx=\"y\"", ""], environment=[{"name": "A", "value": "1"}, {"name": "B"}],
                     details=[known, {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}])
-        reply = json.loads(self.seen(self.kzip([unit]))["", "/reply"])
+        reply = json.loads(self.seen(self.kzip([unit]))["-", "/reply"])
         self.assertEqual(reply["arguments"], ["cc", "-Dx=\"y\"", ""])
         self.assertEqual(reply["environment"], [{"name": "A", "value": "1"}, {"name": "B", "value": ""}])
         self.assertEqual(reply["details"], [{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "buildTarget": "//t"},
@@ -58,7 +59,7 @@ class Reply(IndexCase):
     def test_a24_working_directory(self):
         """None, or a relative one: an absolute one is made up. The output's path is absolute; inputs stay as spelled."""
         for cwd in ("", "sub/dir", "/somewhere/else"):
-            reply = json.loads(self.seen(self.kzip([Unit({"x/a.toy": "out.fact('/reply', unit)\n"}, cwd=cwd)]))["", "/reply"])
+            reply = json.loads(self.seen(self.kzip([Unit({"x/a.toy": "out.fact('/reply', unit)\n"}, cwd=cwd)]))["-", "/reply"])
             self.assertTrue(os.path.isabs(reply["workingDir"]) and os.path.isabs(reply["output"]), reply)
             self.assertEqual(reply["inputs"], ["x/a.toy"])
 
@@ -87,14 +88,6 @@ class Types(IndexCase):
         report, entries = self.report(self.kzip(units), *words, code=None, analyzer=self.puppet(types=types))
         self.assertEqual(len(entries), report["done"])
         return report["done"] == 1
-
-    def report(self, *words, code=0, **how):
-        if code is not None:
-            return super().report(*words, code=code, **how)
-        result = self.dir / "result"
-        done = self.index(words[0], "--json", "-o", result, *words[1:], **how)
-        self.assertIn(done.code, (0, 1), done.err)
-        return {**done.json, "stderr": done.err}, read_entries(result.read_bytes())
 
     def test_a25_asked(self):
         for types in (["/kythe/index/toy"], ["kythe/index/toy"], ["/kythe/indexer/toy"], ["kythe/indexer/toy"], [], ["/"], ["/kythe"], ["/kythe/index"],
@@ -128,14 +121,14 @@ class Types(IndexCase):
     def test_r36_asked_invalid(self):
         """-32602 that names it; the analyzer may ask again."""
         ready = """
-for types in (["/a//b"], ["/kythe/index/toy", "/x y"], [""]):
+for types in (["/a//b"], ["/kythe/index/toy", "/x y"]):
     answer = wire.answer(wire.ask("analyze", types=types))
     open(state + "/answers", "a").write(repr(types[-1]) + " %d %s\\n" % (answer["error"]["code"], answer["error"]["message"]))
 """
         units = simple(1)
         _, entries = self.report(self.kzip(units), analyzer=self.puppet(ready=ready))
         self.expect_simple(entries, units)
-        first, second = (self.state / "answers").read_text().splitlines()[:2]
+        first, second = (self.state / "answers").read_text().splitlines()
         self.assertIn("-32602", first)
         self.assertIn('"/a//b"', first)
         self.assertIn("-32602", second)
@@ -143,7 +136,7 @@ for types in (["/a//b"], ["/kythe/index/toy", "/x y"], [""]):
 
     def test_a27_language(self):
         """RFC 2966 asks with a language."""
-        ask = "reply = wire.call('analyze', language='%s')\nopen(state + '/reply', 'w').write(reply['input'])\nwire.note('done')\nwire.until_closed()\nraise SystemExit"
+        ask = "reply = wire.call('analyze', language='%s')\nopen(state + '/reply', 'w').write(reply['input'])\nwire.note('done')\nwire.call('analyze', language='toy')"
         units = simple(1, name="j", language="java") + simple(1)
         report, _ = self.report(self.kzip(units), "-j1", code=1, analyzer=self.puppet(ready=ask % "toy"))
         self.assertEqual((self.state / "reply").read_text(), "u0.toy")
@@ -155,17 +148,18 @@ class Names(IndexCase):
 
     def vname(self, path, *words, signature="", unit=None):
         unit = unit or Unit({"a.toy": self.ASK % (path, signature)})
-        return json.loads(self.seen(self.kzip([unit]), *words)["", "/vname"])
+        return json.loads(self.seen(self.kzip([unit]), *words)["-", "/vname"])
 
     def test_a06_nested_and_flat(self):
         reply = self.vname("a.toy", signature="sig")
         nested = reply.pop("vname")
-        self.assertEqual(nested, {key: value for key, value in reply.items() if value})
+        self.assertEqual(nested, reply)
         self.assertEqual((reply["path"], reply["corpus"], reply["signature"]), ("a.toy", "c", "sig"))
 
     def test_vnames_option(self):
         rules = self.file("vnames.json", json.dumps([{"pattern": "gen/(.*)", "vname": {"corpus": "rules", "root": "gen", "path": "@1@"}}]))
-        self.assertEqual(self.vname("gen/x.toy", "--vnames", rules)["vname"], {"corpus": "rules", "root": "gen", "path": "x.toy"})
+        self.assertEqual(self.vname("gen/x.toy", "--vnames", rules)["vname"],
+                         {"signature": "", "corpus": "rules", "root": "gen", "path": "x.toy", "language": ""})
         bad = self.file("bad.json", "[{]")
         done = self.index(self.kzip(simple(1)), "--vnames", bad)
         self.assertEqual(done.code, 4, done.err)
@@ -382,21 +376,22 @@ class Ends(IndexCase):
         mark = "import os\nos.environ['seen'] = 'yes'\n" + SIMPLE
         units = simple(2, mark) + [Unit({"a.toy": program})] + simple(4, mark, name="v")
         _, entries = self.report(self.kzip(units), "-j2")
-        self.assertIn(("", "/first", b"None"), entries)
+        self.assertIn(("-", "/first", b"None"), entries)
 
     def test_worker_lost(self):
         """One of two cannot be started again: the record that it failed must go to the other one, in a fresh process."""
-        program = "import os, sys\nif attempt == 1:\n    open(state + '/broken', 'w').close()\n    sys.exit(1)\nos.path.exists(state + '/broken') and os.remove(state + '/broken')\n" + SIMPLE
-        begin = "import os, sys, time\nif os.path.exists(state + '/broken'):\n    sys.exit(5)\n"
-        slow = "import time\ntime.sleep(1)\nimport os\nif os.path.exists(state + '/broken'):\n    time.sleep(20)\n    os.remove(state + '/broken')\n" + SIMPLE
-        units = [Unit({"a.toy": program})] + simple(1, slow)
-        report, entries = self.report(self.kzip(units), "-j2", "--set", "restart.limit=1", analyzer=self.puppet(begin=begin))
+        begin = "import os, sys\nif os.path.exists(state + '/broken'):\n    open(state + '/ends', 'a').write('.')\n    sys.exit(5)\n"
+        wait = "import os, sys, time\ndef wait(name, size=0):\n    while not os.path.exists(state + name) or os.path.getsize(state + name) < size:\n        time.sleep(0.01)\n"
+        fails = "if attempt == 1:\n    wait('/begun')\n    open(state + '/broken', 'w').close()\n    sys.exit(1)\n"
+        other = "open(state + '/begun', 'w').close()\nwait('/ends', 2)\ntime.sleep(0.5)\nos.remove(state + '/broken')\n"
+        units = [Unit({"a.toy": wait + fails + SIMPLE}), Unit({"b.toy": wait + other + SIMPLE})]
+        report, entries = self.report(self.kzip(units), "-j2", "--set", "restart.intensity=1", analyzer=self.puppet(begin=begin))
         self.expect_simple(entries, units)
 
     def test_cannot_be_started(self):
         done = self.index(self.kzip(simple(2)), "-o", self.dir / "result", analyzer=["/nowhere/analyzer"])
         self.assertNotIn(done.code, (0, 1))
-        self.assertIn("/nowhere/analyzer", done.err)
+        self.assertRegex(done.err, "(?m)^(start|not_found): .*/nowhere/analyzer")
 
 
 class Command(IndexCase):
@@ -448,15 +443,13 @@ class Command(IndexCase):
 
     def test_stdout_closed(self):
         """The reader goes away: an error, no hang."""
-        import subprocess
-        from support import MORTISE
         process = subprocess.Popen([str(MORTISE), *map(str, self.words(self.kzip(simple(40)), "-j1"))], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=self.env, cwd=self.dir)
         process.stdout.close()
         err = process.stderr.read().decode()
         process.stderr.close()
-        self.assertNotIn(process.wait(240), (0, 1), err)
-        self.assertGreater(process.returncode, 0, err)
+        self.assertGreater(process.wait(LIMIT), 0, err)
+        self.assertIn("writing the result: Broken pipe", err)
 
     def test_summary(self):
         units = simple(2) + [Unit({"a.toy": "raise SystemExit(1)\n"})]

@@ -102,7 +102,7 @@ class Out:
     def record(self, body):
         self.raw(varint(len(body)) + body)
 
-    def fact(self, name, value, path="", signature=""):
+    def fact(self, name, value, path="-", signature=""):
         value = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
         if self.encoding == "json":
             source = {"path": path} if not signature else {"path": path, "signature": signature}

@@ -1,0 +1,231 @@
+"""mortise index and analyzers that break every rule: the other units come out right, each once and whole; nothing hangs, nothing is left running."""
+import unittest
+
+from kythe_support import IndexCase, SIMPLE, Unit, simple
+
+SHORT_GRACE = ["--set", "stop.term=300ms", "--set", "stop.kill=300ms"]
+
+
+class Hostile(IndexCase):
+    """Each case: a unit whose program misbehaves, among units that do not."""
+
+    def among(self, program, *words, code=1, jobs="2", reason=None, retries="1", **how):
+        """The report. Fails unless the others are whole, in order, once; and the bad one is failed by name (code 1) or not (code 0)."""
+        before, after = simple(3), simple(3, name="v")
+        bad = Unit({"bad.toy": program})
+        report, entries = self.report(self.kzip(before + [bad] + after), f"-j{jobs}", "--retries", retries, *words, code=code, **how)
+        good = [(unit.name, "/t", unit.files[unit.name]) for unit in before + after]
+        self.assertEqual([entry for entry in entries if entry[0] != "bad.toy"], good)
+        self.assertEqual(list(self.reasons(report)), ["bad.toy"] if code else [])
+        if code:
+            self.assertEqual(len(entries), len(good))
+            self.assertEqual(report["failures"][0]["attempts"], int(retries) + 1)
+        if reason:
+            self.assertIn(reason, self.reasons(report)["bad.toy"])
+        return report
+
+    def recovers(self, program, *words, **how):
+        """Misbehaves once; the second attempt is whole, and nothing of the first is in the result."""
+        again = f"if attempt == 1:\n" + "".join(f"    {line}\n" for line in program.splitlines()) + SIMPLE
+        self.among(again, *words, code=0, **how)
+
+    # ---- exits
+
+    def test_exit_with_work_pending(self):
+        for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"):
+            for old in self.state.iterdir():
+                old.unlink()
+            self.among("out.fact('/lost', 'x')\n" + how)
+            (self.state / "attempts-bad.toy").unlink()
+            self.recovers("out.fact('/lost', 'x')\n" + how)
+
+    def test_exit_after_done(self):
+        """Nothing is pending: no failure, whatever the exit code."""
+        for how in ("os._exit(0)", "os._exit(1)", "os.kill(os.getpid(), 11)"):
+            for old in self.state.iterdir():
+                old.unlink()
+            report = self.among(SIMPLE + f"import os\ndone()\n{how}\n", code=0)
+            self.assertEqual((self.state / "attempts-bad.toy").stat().st_size, 1)
+            self.assertEqual(report["done"], 7)
+
+    def test_exit_before_init(self):
+        """Once: it is started again. Always: the run ends, and says why."""
+        once = "import os, sys\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    sys.exit(%d)\n"
+        units = simple(3)
+        for status in (0, 1):
+            _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=once % status))
+            self.expect_simple(entries, units)
+            (self.state / "x").unlink()
+        for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os\nos.kill(os.getpid(), 11)"):
+            done = self.index(self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(begin=how))
+            self.assertNotEqual(done.code, 0, how)
+            self.assertIn("no analyzer is left", done.err)
+            self.assertIn("3 units are left", done.err)
+
+    def test_exit_after_init(self):
+        once = "import os, sys\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    sys.exit(%d)\n"
+        units = simple(3)
+        for status in (0, 1):
+            _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(ready=once % status))
+            self.expect_simple(entries, units)
+            (self.state / "x").unlink()
+        for how in ("raise SystemExit(0)", "raise SystemExit(1)"):
+            done = self.index(self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(ready=how))
+            self.assertNotEqual(done.code, 0, how)
+            self.assertIn("no analyzer is left", done.err)
+
+    # ---- the wire
+
+    def test_corrupt_frames(self):
+        for frame in (b"\n", b"+5\nhello", b"abc", b"007\n{}     ", b"99999999999999999999\n", b"5\r\nhello"):
+            for old in self.state.iterdir():
+                old.unlink()
+            self.among(f"wire.raw({frame!r})\nwire.until_closed()\nraise SystemExit\n", retries="0")
+        self.recovers("wire.raw(b'+5\\nhello')\nwire.until_closed()\nraise SystemExit")
+
+    def test_frame_cut_off(self):
+        self.among("wire.raw(b'500\\n{')\nraise SystemExit\n")
+
+    def test_double_analyze(self):
+        """-1, stdin closed, the pending one failed and tried again."""
+        program = """
+answer = wire.answer(wire.ask("analyze"))
+open(state + "/answer", "a").write(repr(answer) + "\\n")
+wire.until_closed()
+raise SystemExit
+"""
+        self.recovers(program)
+        self.assertIn("'code': -1", (self.state / "answer").read_text())
+        (self.state / "attempts-bad.toy").unlink()
+        self.among(program)
+
+    def test_done_after_a_breach(self):
+        """What comes after a corrupt frame does not count, not even done."""
+        self.among("out.fact('/lost', 'x')\nwire.raw(b'+1\\n')\nwire.note('done')\nwire.until_closed()\nraise SystemExit\n")
+
+    def test_closes_stdout(self):
+        self.among("import os, time\nos.close(1)\nwire.until_closed()\nraise SystemExit\n")
+
+    def test_closes_stdout_and_lives(self):
+        self.among("import os, time\nos.close(1)\nwhile True:\n    time.sleep(100)\n", *SHORT_GRACE, retries="0")
+
+    def test_ignores_the_end_of_stdin(self):
+        deaf = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nout.raw(b'\\x05')\ndone()\nwhile True:\n    time.sleep(100)\n"
+        self.among(deaf, *SHORT_GRACE, retries="0", jobs="1")
+
+    def test_floods_log(self):
+        report = self.among(SIMPLE + "for i in range(20000):\n    wire.note('log', message='m%d ' % i + 'x' * 50)\n", code=0)
+        texts = [message["text"].split()[0] for message in report["messages"] if message["unit"] == "bad.toy"]
+        self.assertEqual(texts, [f"m{i}" for i in range(20000)])
+
+    def test_floods_stderr(self):
+        self.among(SIMPLE + "import sys\nfor i in range(2000):\n    sys.stderr.write('y' * 999 + '\\n')\n", code=0)
+
+    # ---- time
+
+    def test_never_done(self):
+        report = self.among("import time\nwhile True:\n    time.sleep(100)\n", "--timeout", "2s", *SHORT_GRACE, reason="timeout")
+        self.assertIn("within 2 s", self.reasons(report)["bad.toy"])
+
+    def test_never_done_but_reads(self):
+        """Its stdin is closed at the limit: it ends at once, no signal is needed."""
+        program = "wire.until_closed()\nopen(state + '/closed', 'w').close()\nraise SystemExit\n"
+        self.among(program, "--timeout", "2s", retries="0", reason="timeout")
+        self.assertTrue((self.state / "closed").exists())
+
+    def test_late_done(self):
+        """done after the limit does not count: the record is someone else's already."""
+        program = "if attempt == 1:\n    out.fact('/lost', 'x')\n    wire.until_closed()\n    done()\n    raise SystemExit\n" + SIMPLE
+        self.among(program, "--timeout", "2s", code=0)
+
+    def test_never_asks(self):
+        """It says init, or done, and nothing more."""
+        units = simple(3)
+        once = "import os\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    wire.until_closed()\n    raise SystemExit\n"
+        report, entries = self.report(self.kzip(units), "-j1", "--timeout", "2s", analyzer=self.puppet(ready=once))
+        self.expect_simple(entries, units)
+        self.assertIn("asked for nothing within 2 s", report["stderr"])
+        self.among(SIMPLE + "done()\nwire.until_closed()\nraise SystemExit\n", "--timeout", "2s", code=0, jobs="1")
+
+    # ---- the output
+
+    def test_half_a_record(self):
+        """a20: the size at done counts; what is cut off fails, and none of it is in the result."""
+        self.among("out.fact('/t', 'x', path='bad.toy')\nout.raw(b'\\x20half')\n")
+        (self.state / "attempts-bad.toy").unlink()
+        self.recovers("out.fact('/t', 'x', path='bad.toy')\nout.raw(b'\\x20half')\ndone()\nwire.until_closed()\nraise SystemExit")
+
+    def test_bad_varint(self):
+        self.among("out.raw(b'\\xff' * 11)\n")
+        (self.state / "attempts-bad.toy").unlink()
+        self.among("out.raw(b'\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x01')\n")  # larger than anything
+        (self.state / "attempts-bad.toy").unlink()
+        self.among("out.raw(b'\\x80')\n")
+
+    def test_garbage(self):
+        self.among("import os\nout.raw(os.urandom(5000))\n", retries="0")
+
+    def test_grows_after_done(self):
+        """a20: what is written after done does not count, here or in the next unit."""
+        program = SIMPLE + """
+import os, time
+fd = os.open(unit["output"], os.O_WRONLY | os.O_APPEND)
+done()
+wire.answer(wire.ask("vname", path="x", signature=""))  # done has been dealt with
+for i in range(200):
+    os.write(fd, b"\\x20more")
+    time.sleep(0.001)
+"""
+        report = self.among(program, code=0)
+        self.assertIn('wrote 1000 bytes to an output after it had said "done"', report["stderr"])
+
+    def test_shrinks_after_done(self):
+        """While the unit waits for its turn: no reason to end the run, or to spoil the result."""
+        program = SIMPLE + """
+import os, time
+fd = os.open(unit["output"], os.O_WRONLY)
+done()
+for i in range(300):
+    os.ftruncate(fd, 0)
+    time.sleep(0.001)
+"""
+        slow = Unit({"slow.toy": "import time\ntime.sleep(1)\n" + SIMPLE})
+        bad, after = Unit({"bad.toy": program}), simple(3)
+        units = [slow, bad, *after]
+        report, entries = self.report(self.kzip(units), "-j2", code=None)
+        names = [entry[0] for entry in entries]
+        self.assertEqual([entry for entry in entries if entry[0] != "bad.toy"], [(u.name, "/t", u.files[u.name]) for u in [slow, *after]])
+        self.assertEqual(names.count("bad.toy"), report["done"] - 4)
+        self.assertEqual(report["done"] + report["failed"], 5)
+
+    def test_rewritten_after_done(self):
+        """Bytes that were checked are the ones that count."""
+        program = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\nfor i in range(100):\n    os.pwrite(fd, b'\\xff' * 40, 0)\n"
+        slow = Unit({"slow.toy": "import time\ntime.sleep(1)\n" + SIMPLE})
+        units = [slow, Unit({"bad.toy": program}), *simple(3)]
+        report, entries = self.report(self.kzip(units), "-j2", code=None)
+        good = [(u.name, "/t", u.files[u.name]) for u in units]
+        self.assertEqual(entries, good if report["failed"] == 0 else [entry for entry in good if entry[0] != "bad.toy"])
+
+    def test_output_replaced(self):
+        for how in ("os.symlink('/etc/passwd', unit['output'])", "os.mkfifo(unit['output'])", "os.mkdir(unit['output'])", "pass",
+                    "os.symlink('/dev/zero', unit['output'])"):
+            for old in self.state.iterdir():
+                old.unlink()
+            self.among(f"import os\nos.unlink(unit['output'])\n{how}\n", retries="0")
+
+    def test_output_directory_spoilt(self):
+        """What lies beside its output, or above: its own business, not the next unit's."""
+        program = """
+import os
+place = os.path.dirname(unit["output"])
+os.mkdir(place + "/deep")
+for i in range(30):
+    open(place + "/%d" % i, "a").write("squatter")
+os.symlink("/etc", place + "/link")
+""" + SIMPLE
+        self.among(program, code=0, jobs="1")
+
+
+if __name__ == "__main__":
+    unittest.main()

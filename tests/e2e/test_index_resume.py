@@ -1,0 +1,298 @@
+"""mortise index: interrupted, killed, resumed. The result is that of a run that nobody disturbed."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from kythe_support import IndexCase, SIMPLE, Unit, read_entries, running, simple
+from support import LIMIT, MORTISE
+
+# Waits until the test lets it go on.
+HELD = "import os, time\nopen(state + '/held', 'w').close()\nwhile not os.path.exists(state + '/go'):\n    time.sleep(0.01)\n" + SIMPLE
+
+
+class Runs(IndexCase):
+    def setUp(self):
+        super().setUp()
+        self.result = self.dir / "result"
+        self.journal = self.dir / "result.journal"
+
+    def start(self, kzip, *words, **how):
+        """A run that is left alone; it is killed at the end of the test if need be."""
+        process = subprocess.Popen([str(MORTISE), *map(str, self.words(kzip, "-o", self.result, *words, **how))], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def until(self, condition, process):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            if process.poll() is not None:
+                self.fail(f"ended with {process.returncode}: {process.stderr.read()}")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+
+    def held(self):
+        return (self.state / "held").exists()
+
+    def let_go(self):
+        (self.state / "go").touch()
+
+    def lines(self):
+        return self.journal.read_text().splitlines()[1:] if self.journal.exists() else []
+
+    def attempts(self, unit):
+        path = self.state / f"attempts-{unit.name}"
+        return path.stat().st_size if path.exists() else 0
+
+
+class Killed(Runs):
+    def test_twenty_moments(self):
+        """SIGKILL at 20 random moments of a run, then --resume: the same bytes in the same order, nothing lost, nothing twice."""
+        units = simple(24, "import time\ntime.sleep(0.02)\n" + SIMPLE)
+        kzip = self.kzip(units)
+        began = time.monotonic()
+        self.report(kzip, "-j2")
+        whole, took = self.result.read_bytes(), time.monotonic() - began
+        dice, kept = random.Random(5), set()
+        for moment in range(20):
+            self.result.unlink(missing_ok=True)
+            process = self.start(kzip, "-j2")
+            time.sleep(took * (moment + dice.random()) / 20)
+            process.kill()
+            process.wait()
+            kept.add(len(self.lines()))
+            report, _ = self.report(kzip, "-j2", "--resume")
+            self.assertEqual(self.result.read_bytes(), whole, f"moment {moment}")
+            self.assertEqual((report["done"], report["ok"]), (24, True))
+            self.assertFalse(self.journal.exists())
+        self.assertGreater(len(kept), 4, "the moments are all alike")
+
+    def test_killed_again_and_again(self):
+        """One result out of many runs, each killed."""
+        units = simple(24, "import time\ntime.sleep(0.02)\n" + SIMPLE)
+        kzip = self.kzip(units)
+        dice = random.Random(6)
+        for _ in range(8):
+            process = self.start(kzip, "-j2", "--resume")
+            time.sleep(0.2 + 0.2 * dice.random())
+            process.kill()
+            process.wait()
+        _, entries = self.report(kzip, "-j2", "--resume")
+        self.expect_simple(entries, units)
+
+    def test_only_the_rest(self):
+        """What the journal has is not analysed again; what was cut off in the output is."""
+        units = simple(4) + [Unit({"held.toy": HELD})] + simple(3, name="v")
+        kzip = self.kzip(units)
+        process = self.start(kzip, "-j1")
+        self.until(lambda: self.held() and len(self.lines()) == 4, process)
+        process.kill()
+        process.wait()
+        with open(self.result, "ab") as file:
+            file.write(b"\x7fhalf a record")  # killed between a unit's bytes and its line
+        with open(self.journal, "a", encoding="utf-8") as file:
+            file.write("done 4 9")  # and this line was being written
+        self.let_go()
+        report, entries = self.report(kzip, "-j1", "--resume")
+        self.expect_simple(entries, units)
+        self.assertEqual([self.attempts(unit) for unit in units], [1] * 4 + [2] + [1] * 3)
+        self.assertEqual((report["done"], report["units"]), (8, 8))
+
+    def test_at_once(self):
+        """The analyzers of the killed run are still being waited for: no reason to refuse the next one."""
+        deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HELD
+        units = simple(2) + [Unit({"held.toy": deaf})]
+        kzip = self.kzip(units)
+        process = self.start(kzip, "-j1", "--set", "stop.term=2s", "--set", "stop.kill=1s")
+        self.until(lambda: self.held() and len(self.lines()) == 2, process)
+        process.kill()
+        process.wait()
+        (self.state / "held").unlink()
+        process = self.start(kzip, "-j1", "--resume")
+        self.until(self.held, process)
+        self.let_go()
+        self.assertEqual(process.wait(LIMIT), 0, process.stderr.read())
+        self.expect_simple(read_entries(self.result.read_bytes()), units)
+
+    def test_leftovers_go(self):
+        """Stages of the killed run are removed by the next one."""
+        units = [Unit({"held.toy": HELD})]
+        kzip = self.kzip(units)
+        process = self.start(kzip)
+        self.until(self.held, process)
+        process.kill()
+        process.wait()
+        self.let_go()
+        (stages,) = (self.dir / "cache").rglob("stages")
+        self.assertNotEqual(list(stages.iterdir()), [])
+        self.nothing_is_left()
+        self.report(kzip, "--resume")
+        self.assertEqual(list(stages.iterdir()), [])
+
+
+class Resume(Runs):
+    def interrupted(self, units, *words):
+        kzip = self.kzip(units)
+        process = self.start(kzip, "-j1", *words)
+        self.until(self.held, process)
+        process.kill()
+        process.wait()
+        self.let_go()
+        return kzip
+
+    def refused(self, kzip, *words, text):
+        before = self.result.read_bytes()
+        done = self.index(kzip, "--resume", "-o", self.result, *words)
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn(text, done.err)
+        self.assertEqual(self.result.read_bytes(), before)
+
+    def test_of_another_run(self):
+        units = simple(2) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units)
+        self.refused(self.kzip(units[1:], "other.kzip"), text="other records or options")
+        self.refused(kzip, kzip, text="other records or options")
+        self.refused(kzip, "--format=json", text="other records or options")
+        self.refused(kzip, "--type", "/other", text="other records or options")
+        rules = self.file("vnames.json", "[]")
+        self.refused(kzip, "--vnames", rules, text="other records or options")
+        self.report(kzip, "--resume")
+
+    def test_damaged_journal(self):
+        units = simple(3) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units)
+        good = self.journal.read_text()
+        head, first, second, third = good.splitlines()
+        for bad in ("\n".join((head, second, first, third)), "\n".join((head, first, "nonsense", third)), "\n".join((head, first, first, third)),
+                    "\n".join((head, first, second, "done 99 9999")), "\n".join((head, first, second, "done 2 1")), f"{head}\n{first}\n\x00\x00\x00"):
+            self.journal.write_text(bad + "\n")
+            self.refused(kzip, text="damaged")
+        self.journal.write_text("something else\n")
+        self.refused(kzip, text="no journal of mortise index")
+        self.journal.write_text(good)
+        _, entries = self.report(kzip, "--resume")
+        self.expect_simple(entries, units)
+
+    def test_output_shorter(self):
+        kzip = self.interrupted(simple(3) + [Unit({"held.toy": HELD})])
+        os.truncate(self.result, 10)
+        self.refused(kzip, text="shorter")
+
+    def test_without_a_journal(self):
+        """Nothing to go on from: a run from the start."""
+        units = simple(2)
+        _, entries = self.report(self.kzip(units), "--resume")
+        self.expect_simple(entries, units)
+
+    def test_without_resume(self):
+        """From the start, whatever an earlier run left."""
+        units = simple(2) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units)
+        _, entries = self.report(kzip)
+        self.expect_simple(entries, units)
+        self.assertEqual(self.attempts(units[0]), 2)
+
+    def test_second_run_at_the_same_time(self):
+        units = simple(2) + [Unit({"held.toy": HELD})]
+        kzip = self.kzip(units)
+        process = self.start(kzip, "-j1")
+        self.until(self.held, process)
+        for words in ([], ["--resume"]):
+            done = self.index(kzip, "-o", self.result, *words)
+            self.assertEqual(done.code, 4, done.err)
+            self.assertIn("another run writes it", done.err)
+        self.let_go()
+        self.assertEqual(process.wait(LIMIT), 0)
+        self.assertTrue(self.result.stat().st_size > 0)
+        self.assertFalse(self.journal.exists())
+
+    def test_failed_earlier(self):
+        """A unit that failed for good is told again, not tried again."""
+        units = [Unit({"bad.toy": "raise SystemExit(7)\n"})] + simple(1) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units, "--retries", "0")
+        report, entries = self.report(kzip, "--resume", code=1)
+        self.expect_simple(entries, units[1:])
+        (failure,) = report["failures"]
+        self.assertEqual((failure["name"], failure["earlier"]), ("bad.toy", True))
+        self.assertIn("7", failure["reason"])
+        self.assertEqual(self.attempts(units[0]), 1)
+
+    def test_with_another_number_of_jobs(self):
+        units = simple(6) + [Unit({"held.toy": HELD})] + simple(6, name="v")
+        kzip = self.interrupted(units)
+        _, entries = self.report(kzip, "--resume", "-j4")
+        self.expect_simple(entries, units)
+
+
+class Interrupted(Runs):
+    def interrupt(self, program, *words):
+        kzip = self.kzip(simple(2) + [Unit({"held.toy": program})] + simple(2, name="v"))
+        process = self.start(kzip, "-j1", *words)
+        self.until(lambda: self.held() and len(self.lines()) == 2, process)
+        process.send_signal(signal.SIGINT)
+        return kzip, process
+
+    def test_once(self):
+        """stdin is closed: one who ends then ends at once. The rest can be resumed."""
+        program = "open(state + '/held', 'w').close()\nimport os\nif not os.path.exists(state + '/go'):\n    wire.until_closed()\n    raise SystemExit\n" + SIMPLE
+        kzip, process = self.interrupt(program)
+        began = time.monotonic()
+        err = process.stderr.read()
+        self.assertEqual(process.wait(LIMIT), 130)
+        self.assertLess(time.monotonic() - began, 9, "it was waited for although it had ended")
+        self.assertIn("stopping: analyzers have 10 s to end", err)
+        self.assertIn("2 of 5 units", err)
+        self.assertIn("3 units are left: the same command with --resume goes on", err)
+        self.let_go()
+        report, entries = self.report(kzip, "-j1", "--resume")
+        self.assertEqual((report["done"], [entry[0] for entry in entries]), (5, ["u0.toy", "u1.toy", "held.toy", "v0.toy", "v1.toy"]))
+
+    def test_done_in_the_grace(self):
+        """What is said after the end of stdin does not count: the unit is whole in the next run, once."""
+        program = "import os\nopen(state + '/held', 'w').close()\nif not os.path.exists(state + '/go'):\n    wire.until_closed()\n" + SIMPLE
+        kzip, process = self.interrupt(program)
+        process.stderr.read()
+        self.assertEqual(process.wait(LIMIT), 130)
+        self.let_go()
+        _, entries = self.report(kzip, "-j1", "--resume")
+        self.assertEqual([entry[0] for entry in entries], ["u0.toy", "u1.toy", "held.toy", "v0.toy", "v1.toy"])
+
+    def test_the_hold(self):
+        """One who does not care is left alone for the grace (here set), then ended."""
+        _, process = self.interrupt("import signal\nsignal.signal(signal.SIGTERM, lambda *a: (open(state + '/term', 'w').close(), os._exit(0)))\n" + HELD, "--set", "stop.term=1s")
+        process.stderr.read()
+        self.assertEqual(process.wait(LIMIT), 130)
+        self.assertTrue((self.state / "term").exists())
+
+    def test_twice(self):
+        """Killed at once, and said so."""
+        _, process = self.interrupt("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HELD, "--set", "stop.term=1000s", "--set", "stop.kill=1000s")
+        for line in process.stderr:
+            if "once more kills them" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        self.assertEqual(process.wait(LIMIT), 130)
+        self.assertIn("killing the analyzers", err)
+        self.assertEqual(running(str(self.dir)), [])
+
+    def test_json(self):
+        kzip = self.kzip([Unit({"held.toy": "open(state + '/held', 'w').close()\nwire.until_closed()\nraise SystemExit\n"})] + simple(2))
+        process = subprocess.Popen([str(MORTISE), *map(str, self.words(kzip, "--json", "-j1", "-o", self.result))], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.env, cwd=self.dir, text=True)
+        with process:
+            self.until(self.held, process)
+            process.send_signal(signal.SIGTERM)
+            report = json.loads(process.stdout.read())
+        self.assertEqual((report["ok"], report["done"], report["failed"], report["units"]), (False, 0, 0, 3))
+        self.assertNotEqual(process.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
