@@ -86,24 +86,9 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 		       mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path) : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = mor_fd_write_nosignal(fd, bytes, len);
-
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return (int)n;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_journal(struct mor_result *result, const char *text, mortise_error *err)
 {
-	int r = result->journal < 0 ? 0 : write_all(result->journal, text, strlen(text));
+	int r = result->journal < 0 ? 0 : mor_fd_write_all(result->journal, text, strlen(text));
 
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
@@ -240,7 +225,7 @@ struct mor_result_stats mor_result_stats(const struct mor_result *result)
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct mor_result *result = arg;
-	int r = write_all(result->out, bytes, len);
+	int r = mor_fd_write_all(result->out, bytes, len);
 
 	if (r < 0) {
 		errno = -r;
