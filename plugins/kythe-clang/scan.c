@@ -260,7 +260,7 @@ void scan_file(struct index *ix, struct file *file)
 
 	s.skipped = clang_getSkippedRanges(ix->tu, file->handle);
 	while (s.at < s.end) {
-		size_t start = s.at;
+		size_t start;
 
 		skip_inactive(&s);
 		if (s.at >= s.end || skip_other(&s))

@@ -75,7 +75,7 @@ static int queue_message(tenon_analyzer *a)
 
 static int flush_messages(tenon_analyzer *a)
 {
-	int r = a->gone ? 0 : tenon_write_all(a->out, mor_buf_view(&a->frame));
+	int r = a->gone ? 0 : mor_fd_write_all(a->out, a->frame.data, a->frame.len);
 
 	mor_buf_reset(&a->frame, KEEP_BYTES);
 	a->gone = a->gone || r == -EPIPE;
@@ -394,7 +394,7 @@ static void flush_entries(tenon_analyzer *a)
 	if (!a->output_errno && mor_buf_failed(&a->entries))
 		a->output_errno = ENOMEM;
 	if (!a->output_errno)
-		a->output_errno = -tenon_write_all(a->output, mor_buf_view(&a->entries));
+		a->output_errno = -mor_fd_write_all(a->output, a->entries.data, a->entries.len);
 	mor_buf_reset(&a->entries, 2 * OUTPUT_STEP);
 }
 

@@ -44,25 +44,6 @@ int tenon_private_wire(int *ret_in, int *ret_out)
 	return move(ret_in, ret_out) < 0 ? -errno : 0;
 }
 
-int tenon_write_all(int fd, struct mor_slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = mor_fd_write_nosignal(fd, bytes.ptr, bytes.len);
-
-		if (n == -EAGAIN) {
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-			continue;
-		}
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return (int)n;
-		bytes.ptr += n;
-		bytes.len -= (size_t)n;
-	}
-	return 0;
-}
-
 ssize_t tenon_read_some(int fd, struct mor_buf *input)
 {
 	if (mor_buf_reserve(input, READ_STEP) < 0)

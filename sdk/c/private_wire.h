@@ -1,4 +1,4 @@
-/* stdin and stdout moved out of everybody's reach, and reading and writing them whole. */
+/* stdin and stdout moved out of everybody's reach, and reading them. */
 #ifndef TENON_PRIVATE_WIRE_H
 #define TENON_PRIVATE_WIRE_H
 
@@ -9,8 +9,6 @@
 
 /* Private numbers, close-on-exec: no child of a plugin inherits the wire. fd 1 becomes stderr, fd 0 /dev/null. 0 or -errno. */
 int tenon_private_wire(int *ret_in, int *ret_out);
-/* All of it, or -errno. Waits where the other side made the pipe non-blocking: that flag is shared. */
-int tenon_write_all(int fd, struct mor_slice bytes);
 /* Appends what there is, at most one step. Bytes read, 0 at the end, -errno. */
 ssize_t tenon_read_some(int fd, struct mor_buf *input);
 

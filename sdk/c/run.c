@@ -183,7 +183,7 @@ static bool send_answer(struct wire *wire)
 	}
 	if (wire->answer.len > 0 || mor_buf_failed(&wire->answer))
 		sent = mor_enframe(wire->framing, mor_buf_view(&wire->answer), &wire->frame) == 0 &&
-		       tenon_write_all(wire->out, mor_buf_view(&wire->frame)) == 0;
+		       mor_fd_write_all(wire->out, wire->frame.data, wire->frame.len) == 0;
 	mor_buf_reset(&wire->answer, KEEP_BYTES);
 	mor_buf_reset(&wire->frame, KEEP_BYTES);
 	return sent;

@@ -85,3 +85,21 @@ int mor_grow(void *array, size_t count, size_t *cap, size_t element_size)
 	*cap = more;
 	return 0;
 }
+
+int mor_texts_push(char ***list, char *text)
+{
+	size_t count = 0;
+	char **grown;
+
+	while (*list && (*list)[count])
+		count++;
+	grown = text ? mor_realloc(*list, (count + 2) * sizeof(*grown)) : NULL;
+	if (!grown) {
+		mor_free(text);
+		return -1;
+	}
+	grown[count] = text;
+	grown[count + 1] = NULL;
+	*list = grown;
+	return 0;
+}

@@ -17,6 +17,9 @@ void mor_free(void *memory);
 /* Room for one more element in an array that has `count` of them: `array` points to the pointer, which may move.
  * 0 or -1; the array stays valid either way. */
 int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
+/* One more text at the end of a NULL-terminated list (NULL: an empty one). Takes `text`; NULL is a failed allocation.
+ * 0 or -1; the list stays valid either way. */
+int mor_texts_push(char ***list, char *text);
 
 void mor_alloc_fail_after(long count);
 /* What every allocation since the start of the process adds up to (calls, not bytes). */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -167,4 +168,25 @@ ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len)
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
 	}
 	return mor_fd_write_masked(fd, data, len);
+}
+
+int mor_fd_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len > 0) {
+		ssize_t n = mor_fd_write_nosignal(fd, at, len);
+
+		if (n == -EAGAIN) {
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+			continue;
+		}
+		if (n < 0 && n != -EINTR)
+			return (int)n;
+		if (n > 0) {
+			at += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
 }

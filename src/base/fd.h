@@ -14,6 +14,8 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 /* One write that raises no SIGPIPE and touches no disposition: RWF_NOSIGNAL where the kernel has it,
  * else the signal blocked for this thread and a pending one taken. Bytes written or -errno. */
 ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len);
+/* All of it. 0 or -errno. Waits where the descriptor would block: whoever has the other end of a pipe may have set that. */
+int mor_fd_write_all(int fd, const void *data, size_t len);
 /* The second of the two ways by itself. */
 ssize_t mor_fd_write_masked(int fd, const void *data, size_t len);
 

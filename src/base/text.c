@@ -278,3 +278,22 @@ bool mor_text_in(struct mor_slice text, const char *list)
 	}
 	return false;
 }
+
+void mor_hex(const void *bytes, size_t len, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < len; i++) {
+		*out++ = digits[at[i] >> 4];
+		*out++ = digits[at[i] & 15];
+	}
+	*out = '\0';
+}
+
+const char *mor_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -29,6 +29,20 @@ const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
 /* The same for text that will not stand between quotes: quotes and backslashes stay as they are. */
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);
 
+/* 0 to 15, or -1. */
+static inline int mor_hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+/* Two lower-case digits a byte and a NUL: 2 * len + 1 bytes. */
+void mor_hex(const void *bytes, size_t len, char *out);
+
+/* What follows the last slash; all of it where nothing does. */
+const char *mor_base_name(const char *path);
+
 /* Exact match of text against one of the alternatives in "a|b|c"; `list` may be NULL. */
 bool mor_text_in(struct mor_slice text, const char *list);
 

@@ -42,7 +42,7 @@ static size_t without_version(const char *name, size_t len)
 /* The last one, with its dot, in lower case; "" where there is none. */
 static char *extension_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot;
+	const char *name = mor_base_name(path), *dot;
 	size_t len = without_version(name, strlen(name));
 	char *extension;
 

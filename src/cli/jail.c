@@ -178,13 +178,6 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int jail_run(struct mor_cli *cli)
 {
 	const struct jail_args *args = cli->args;
@@ -199,7 +192,7 @@ static int jail_run(struct mor_cli *cli)
 		mor_fail(&err, MORTISE_EINVAL, "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
 		return mor_fail_usage(cli, &err);
 	}
-	opt.name = base_name(cli->words.tail[0]);
+	opt.name = mor_base_name(cli->words.tail[0]);
 	r = make_policy(args, &pairs);
 	if (r == 0)
 		r = mortise_host_new(NULL, &opt.host, &err); /* for its wake-up: signals end the wait through it */

@@ -155,8 +155,15 @@ static bool offers(const struct mor_session *session, const char *action)
 
 /* ---- hooks: plugin.toml ---- */
 
-static int shape_call(struct mor_session *session, const char *action, struct mor_slice params,
-		      const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
+/* How one of the two generations spells a call. */
+struct spelling {
+	const char *hook, *command; /* methods */
+	void (*write)(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+		      struct mor_writer *w);
+};
+
+static int spell(struct mor_session *session, const char *action, struct mor_slice params, const struct spelling *spelling,
+		 const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_writer w = { .out = ret_params };
@@ -170,22 +177,37 @@ static int shape_call(struct mor_session *session, const char *action, struct mo
 	if ((r = resolve(session, action, &meant, err)) < 0 ||
 	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
 		return r;
-	*ret_method = row(session, is_hook(&meant) ? "hook" : "run");
+	*ret_method = row(session, is_hook(&meant) ? spelling->hook : spelling->command);
 	mor_w_object(&w);
-	if (is_hook(&meant)) {
-		mor_w_key(&w, "name");
-		mor_w_slice(&w, meant.name);
-		write_rest(&w, mor_doc_root(doc), "name");
-	} else {
-		MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT;
-
-		mor_buf_printf(&full, "%s:%.*s", meant.kind, (int)meant.name.len, meant.name.ptr);
-		mor_w_key(&w, "command");
-		mor_w_slice(&w, mor_buf_view(&full));
-		write_rest(&w, mor_doc_root(doc), "command");
-	}
+	spelling->write(session, &meant, mor_doc_root(doc), &w);
 	mor_w_end(&w);
 	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", session->name) : 0;
+}
+
+static void write_toml(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+		       struct mor_writer *w)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT;
+
+	(void)session;
+	if (is_hook(meant)) {
+		mor_w_key(w, "name");
+		mor_w_slice(w, meant->name);
+		write_rest(w, given, "name");
+		return;
+	}
+	mor_buf_printf(&full, "%s:%.*s", meant->kind, (int)meant->name.len, meant->name.ptr);
+	mor_w_key(w, "command");
+	mor_w_slice(w, mor_buf_view(&full));
+	write_rest(w, given, "command");
+}
+
+static int shape_call(struct mor_session *session, const char *action, struct mor_slice params,
+		      const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
+{
+	static const struct spelling spelling = { "hook", "run", write_toml };
+
+	return spell(session, action, params, &spelling, ret_method, ret_params, err);
 }
 
 /* What is on disk is what people have read; what runs is what counts. */
@@ -214,30 +236,22 @@ const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greete
 
 /* ---- hooks: sunscreen-plugin.json ---- */
 
+static void write_json(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+		       struct mor_writer *w)
+{
+	mor_w_key(w, "command");
+	mor_w_slice(w, meant->name);
+	mor_w_pair(w, "kind", meant->kind);
+	mor_w_pair(w, "plugin", mor_json_text(mor_json_get(session->manifest, "name"), session->name));
+	write_rest(w, given, "command|kind|plugin");
+}
+
 static int shape_json_call(struct mor_session *session, const char *action, struct mor_slice params,
 			   const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct mor_writer w = { .out = ret_params };
-	struct meant meant = { 0 };
-	int r;
+	static const struct spelling spelling = { "sunscreen.hook/run", "sunscreen.command/run", write_json };
 
-	if (is_method(session, action) && !offers(session, action)) {
-		*ret_method = row(session, action);
-		return 0;
-	}
-	if ((r = resolve(session, action, &meant, err)) < 0 ||
-	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
-		return r;
-	*ret_method = row(session, is_hook(&meant) ? "sunscreen.hook/run" : "sunscreen.command/run");
-	mor_w_object(&w);
-	mor_w_key(&w, "command");
-	mor_w_slice(&w, meant.name);
-	mor_w_pair(&w, "kind", meant.kind);
-	mor_w_pair(&w, "plugin", mor_json_text(mor_json_get(session->manifest, "name"), session->name));
-	write_rest(&w, mor_doc_root(doc), "command|kind|plugin");
-	mor_w_end(&w);
-	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", session->name) : 0;
+	return spell(session, action, params, &spelling, ret_method, ret_params, err);
 }
 
 const struct mor_hooks mor_sunscreen_json_hooks = { .shape_call = shape_json_call };

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "host/host.h"
 #include "jail/plan.h"
 #include "proc/proc.h"
@@ -70,13 +71,6 @@ static int read_policy(struct run *run)
 	run->policy.source = MOR_FROM_COMMAND;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* An interpreter without its script can do nothing, and the script is what was asked for. */
@@ -356,7 +350,7 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	};
 	int r;
 
-	run.name = opt->name ? opt->name : base_name(opt->argv[0]);
+	run.name = opt->name ? opt->name : mor_base_name(opt->argv[0]);
 	if ((r = read_policy(&run)) < 0 || (r = resolve(&run)) < 0 || (r = make_env(&run)) < 0 || (r = make_plan(&run)) < 0 || (r = start(&run)) < 0)
 		return r;
 	return wait_for_end(&run);

@@ -101,15 +101,8 @@ static struct mor_path_rule *find(const struct mor_paths *paths, const char *nam
 
 static int append(struct mor_paths *paths, const struct mor_path_rule *rule)
 {
-	if (paths->count == paths->room) {
-		size_t room = paths->room ? paths->room * 2 : 96;
-		struct mor_path_rule *rules = mor_realloc(paths->rules, room * sizeof(*rules));
-
-		if (!rules)
-			return -ENOMEM;
-		paths->rules = rules;
-		paths->room = room;
-	}
+	if (mor_grow(&paths->rules, paths->count, &paths->room, sizeof(*paths->rules)) < 0)
+		return -ENOMEM;
 	paths->rules[paths->count++] = *rule;
 	return 0;
 }

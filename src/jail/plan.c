@@ -205,16 +205,10 @@ static int new_memfd(void)
 
 static int fill(int fd, const struct mor_buf *plan)
 {
-	size_t done = 0;
+	int r = mor_fd_write_all(fd, plan->data, plan->len);
 
-	while (done < plan->len) {
-		ssize_t n = write(fd, plan->data + done, plan->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			done += (size_t)n;
-	}
+	if (r < 0)
+		return r;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return -errno;
 	return 0;

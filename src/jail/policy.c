@@ -145,20 +145,7 @@ static int set_path(const struct mor_policy_key *key, const char *value, char **
 
 static int add_text(char ***list, char *text, mortise_error *err)
 {
-	size_t count = 0;
-	char **grown;
-
-	while (*list && (*list)[count])
-		count++;
-	grown = mor_realloc(*list, (count + 2) * sizeof(*grown));
-	if (!grown) {
-		mor_free(text);
-		return no_memory(err);
-	}
-	grown[count] = text;
-	grown[count + 1] = NULL;
-	*list = grown;
-	return 0;
+	return mor_texts_push(list, text) < 0 ? no_memory(err) : 0;
 }
 
 /* `protected_paths = []` is not the same as none given: then nothing is protected. */

@@ -13,15 +13,8 @@ int mor_strings_add(struct mor_strings *strings, struct mor_slice text)
 {
 	char *copy;
 
-	if (strings->count + 1 >= strings->room) {
-		size_t room = strings->room ? 2 * strings->room : 16;
-		char **grown = mor_realloc(strings->item, room * sizeof(*grown));
-
-		if (!grown)
-			return MORTISE_ENOMEM;
-		strings->item = grown;
-		strings->room = room;
-	}
+	if (mor_grow(&strings->item, strings->count + 1, &strings->room, sizeof(*strings->item)) < 0)
+		return MORTISE_ENOMEM;
 	copy = mor_strndup(text.ptr, text.len);
 	if (!copy)
 		return MORTISE_ENOMEM;
@@ -108,18 +101,11 @@ int mor_shell_split(struct mor_slice command, struct mor_strings *ret, mortise_e
 	return closed ? 0 : mor_fail(err, MORTISE_EINPUT, "the command has a quote that is not closed");
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 size_t mor_launcher_words(const char *const *arguments, size_t count)
 {
 	size_t words = 0;
 
-	while (words + 1 < count && mor_text_in(mor_slice_of(base_name(arguments[words])), "ccache|sccache|distcc|icecc") &&
+	while (words + 1 < count && mor_text_in(mor_slice_of(mor_base_name(arguments[words])), "ccache|sccache|distcc|icecc") &&
 	       arguments[words + 1][0] != '-')
 		words++;
 	return words;
@@ -278,7 +264,7 @@ const char *mor_language_of(const char *path)
 		{ "ts|tsx", "typescript" },
 		{ "proto", "protobuf" },
 	};
-	const char *dot = strrchr(base_name(path), '.');
+	const char *dot = strrchr(mor_base_name(path), '.');
 
 	for (size_t i = 0; dot && i < sizeof(rows) / sizeof(*rows); i++)
 		if (mor_text_in(mor_slice_of(dot + 1), rows[i].extensions))

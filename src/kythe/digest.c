@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 void mor_digest_begin(struct sha256_ctx *sha)
 {
 	sha256_init(sha);
@@ -15,15 +17,10 @@ void mor_digest_add(struct sha256_ctx *sha, const void *bytes, size_t len)
 
 void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char raw[SHA256_DIGEST_SIZE];
 
 	sha256_digest(sha, sizeof(raw), raw);
-	for (size_t i = 0; i < sizeof(raw); i++) {
-		ret_hex[2 * i] = digits[raw[i] >> 4];
-		ret_hex[2 * i + 1] = digits[raw[i] & 15];
-	}
-	ret_hex[MOR_DIGEST_HEX] = '\0';
+	mor_hex(raw, sizeof(raw), ret_hex);
 }
 
 bool mor_digest_valid(const char *text)

@@ -69,15 +69,8 @@ bool mor_kzip_encoding_parse(const char *name, enum mor_kzip_encoding *ret)
 
 static int add_item(struct items *items, const char *digest, uint64_t index, uint64_t size)
 {
-	if (items->count == items->room) {
-		size_t room = items->room ? 2 * items->room : 64;
-		struct item *grown = mor_realloc(items->item, room * sizeof(*grown));
-
-		if (!grown)
-			return MORTISE_ENOMEM;
-		items->item = grown;
-		items->room = room;
-	}
+	if (mor_grow(&items->item, items->count, &items->room, sizeof(*items->item)) < 0)
+		return MORTISE_ENOMEM;
 	items->item[items->count] = (struct item){ .index = index, .size = size, .number = items->count };
 	memcpy(items->item[items->count++].digest, digest, MOR_DIGEST_SIZE);
 	return 0;

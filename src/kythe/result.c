@@ -88,24 +88,9 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 		       mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path) : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = mor_fd_write_nosignal(fd, bytes, len);
-
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return (int)n;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_journal(struct mor_result *result, const char *text, mortise_error *err)
 {
-	int r = result->journal < 0 ? 0 : write_all(result->journal, text, strlen(text));
+	int r = result->journal < 0 ? 0 : mor_fd_write_all(result->journal, text, strlen(text));
 
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
@@ -248,7 +233,7 @@ struct sink {
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct sink *sink = arg;
-	int r = write_all(sink->fd, bytes, len);
+	int r = mor_fd_write_all(sink->fd, bytes, len);
 
 	sink->bytes += r < 0 ? 0 : len;
 	sink->error = r;
@@ -369,7 +354,7 @@ static int copy_out(struct mor_result *result, struct ended *unit, mortise_error
 	}
 	while (left > 0) {
 		ssize_t n = pread(result->spool, buffer, left < sizeof(buffer) ? (size_t)left : sizeof(buffer), at);
-		int r = n > 0 ? write_all(result->out, buffer, (size_t)n) : n == 0 ? -EIO : -errno;
+		int r = n > 0 ? mor_fd_write_all(result->out, buffer, (size_t)n) : n == 0 ? -EIO : -errno;
 
 		if (r == -EINTR)
 			continue;

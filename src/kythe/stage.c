@@ -188,19 +188,7 @@ static void blob_name(const char *digest, char out[72])
 
 static int write_piece(const void *bytes, size_t len, void *arg)
 {
-	const char *at = bytes;
-
-	while (len > 0) {
-		ssize_t n = write(*(int *)arg, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return MORTISE_ESYSTEM;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return mor_fd_write_all(*(int *)arg, bytes, len) < 0 ? MORTISE_ESYSTEM : 0;
 }
 
 /* Under another name until its bytes are known to be right; of two that write the same blob, either may win. */
@@ -537,7 +525,7 @@ static int copy_blob(struct mor_stager *stager, const char *name, int dir, const
 	if (from < 0 || fd < 0)
 		r = -errno;
 	while (r == 0 && (n = read(from, buffer, sizeof(buffer))) > 0)
-		r = write_piece(buffer, (size_t)n, &fd) < 0 ? -errno : 0;
+		r = mor_fd_write_all(fd, buffer, (size_t)n);
 	if (r == 0 && n < 0)
 		r = -errno;
 	mor_fd_close(&from);

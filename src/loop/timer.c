@@ -55,17 +55,7 @@ static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 
 static int make_room(struct mor_loop *loop)
 {
-	size_t room = loop->heap_room ? 2 * loop->heap_room : 32;
-	struct mor_timer **heap;
-
-	if (loop->timers < loop->heap_room)
-		return 0;
-	heap = mor_realloc(loop->heap, room * sizeof(struct mor_timer *));
-	if (!heap)
-		return MORTISE_ENOMEM;
-	loop->heap = heap;
-	loop->heap_room = room;
-	return 0;
+	return mor_grow(&loop->heap, loop->timers, &loop->heap_room, sizeof(struct mor_timer *)) < 0 ? MORTISE_ENOMEM : 0;
 }
 
 /* Deadlines are whole milliseconds of a clock that is rounded down, so "now" is rounded up: a limit of 5 ms

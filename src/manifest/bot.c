@@ -60,20 +60,7 @@ static int no_memory(const struct reading *r)
 /* Takes `text`; NULL is a failed allocation. */
 static int push(const struct reading *r, char ***list, char *text)
 {
-	size_t count = 0;
-	char **grown;
-
-	while (*list && (*list)[count])
-		count++;
-	grown = text ? mor_realloc(*list, (count + 2) * sizeof(*grown)) : NULL;
-	if (!grown) {
-		mor_free(text);
-		return no_memory(r);
-	}
-	grown[count] = text;
-	grown[count + 1] = NULL;
-	*list = grown;
-	return 0;
+	return mor_texts_push(list, text) < 0 ? no_memory(r) : 0;
 }
 
 static int pushf(const struct reading *r, char ***list, const char *format, ...) __attribute__((format(printf, 3, 4)));

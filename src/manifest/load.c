@@ -295,22 +295,13 @@ static int read_sources(struct mor_load *load)
 
 /* ---- the struct, from the settings that won ---- */
 
-static int push(struct mor_load *load, char ***list, size_t *count, char *text)
+static int push(struct mor_load *load, char ***list, char *text)
 {
-	char **grown = text ? mor_realloc(*list, (*count + 2) * sizeof(*grown)) : NULL;
-
-	if (!grown) {
-		mor_free(text);
-		return no_memory(load);
-	}
-	*list = grown;
-	grown[(*count)++] = text;
-	grown[*count] = NULL;
-	return 0;
+	return mor_texts_push(list, text) < 0 ? no_memory(load) : 0;
 }
 
 /* A JSON string or array of strings, checked when the setting was added. */
-static int push_json(struct mor_load *load, const struct mor_setting *setting, size_t *count)
+static int push_json(struct mor_load *load, const struct mor_setting *setting)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_json_iter it;
@@ -319,41 +310,40 @@ static int push_json(struct mor_load *load, const struct mor_setting *setting, s
 	if (!setting)
 		return 0;
 	if (setting->text)
-		return push(load, &load->m->argv, count, mor_strdup(setting->text));
+		return push(load, &load->m->argv, mor_strdup(setting->text));
 	r = mor_doc_parse(mor_slice_of(setting->json), 0, 0, &doc, NULL);
 	if (r < 0)
 		return no_memory(load);
 	it = mor_json_iter(mor_doc_root(doc));
 	while (r == 0 && mor_json_next(&it))
-		r = push(load, &load->m->argv, count, mor_strdup(mor_json_text(it.value, "")));
+		r = push(load, &load->m->argv, mor_strdup(mor_json_text(it.value, "")));
 	return r;
 }
 
-static int push_query(struct mor_load *load, size_t *count)
+static int push_query(struct mor_load *load)
 {
 	const char *const *argv = load->query->argv;
 	int r = 0;
 
 	for (; r == 0 && argv && *argv; argv++)
-		r = push(load, &load->m->argv, count, mor_strdup(*argv));
+		r = push(load, &load->m->argv, mor_strdup(*argv));
 	return r;
 }
 
 static int fill_argv(struct mor_load *load)
 {
 	const struct mor_setting *command = mor_manifest_setting(load->m, "plugin", "command");
-	size_t count = 0;
 	int r;
 
 	if (!load->query->path) /* a command line that was typed is what runs, whatever files say */
-		return push_query(load, &count);
+		return push_query(load);
 	if (!command)
 		return mor_fail(load->err, MORTISE_EMANIFEST,
 				"%s/" MOR_OWN_MANIFEST ": nothing to run: add command = \"./program\" below [plugin]", load->shown);
-	r = push_json(load, command, &count);
+	r = push_json(load, command);
 	if (r == 0)
-		r = push_json(load, mor_manifest_setting(load->m, "plugin", "args"), &count);
-	return r < 0 ? r : push_query(load, &count);
+		r = push_json(load, mor_manifest_setting(load->m, "plugin", "args"));
+	return r < 0 ? r : push_query(load);
 }
 
 /* With a directory of its own, ./program would be looked for there and not where the user is. */
@@ -382,21 +372,20 @@ static bool same_name(const char *entry, const char *other)
 static int put_env(struct mor_load *load, const char *name, size_t len, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf entry = MOR_BUF_INIT;
-	size_t count = 0;
 	char *text;
 
 	mor_buf_printf(&entry, "%.*s=%s", (int)len, name, value);
 	text = mor_buf_detach(&entry);
 	if (!text)
 		return no_memory(load);
-	for (char **env = load->m->env; env && *env; env++, count++) {
+	for (char **env = load->m->env; env && *env; env++) {
 		if (!same_name(*env, text))
 			continue;
 		mor_free(*env);
 		*env = text;
 		return 0;
 	}
-	return push(load, &load->m->env, &count, text);
+	return push(load, &load->m->env, text);
 }
 
 /* NAME alone passes ours through; not having it is worth a warning, not a refusal. */

@@ -46,17 +46,10 @@ char *mor_path_absolute(const char *path)
 	return mor_path_join(here, path);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Digits after the last dot are a version ("tool-1.2"), not an extension. */
 char *mor_path_stem(const char *path)
 {
-	const char *base = base_name(path), *dot = strrchr(base, '.');
+	const char *base = mor_base_name(path), *dot = strrchr(base, '.');
 
 	if (!dot || dot == base || !isalpha((unsigned char)dot[1]))
 		return mor_strdup(base);
@@ -88,7 +81,7 @@ bool mor_path_same(const char *a, const char *b)
 
 static bool is_interpreter(const char *program)
 {
-	const char *base = base_name(program);
+	const char *base = mor_base_name(program);
 	size_t len = strcspn(base, "0123456789.");
 
 	/* "python3.11" is python; the version does not matter. */

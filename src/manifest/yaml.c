@@ -104,11 +104,11 @@ static bool read_based(struct mor_slice text, uint64_t *ret)
 
 	*ret = 0;
 	for (size_t i = 2; bits && i < text.len; i++) {
-		const char *all = "0123456789abcdef", *at = strchr(all, text.ptr[i] | (text.ptr[i] >= 'A' ? 0x20 : 0));
+		int digit = mor_hex_value(text.ptr[i]);
 
-		if (!text.ptr[i] || !at || at - all >= 1 << bits || *ret >> (64 - bits))
+		if (digit < 0 || digit >= 1 << bits || *ret >> (64 - bits))
 			return false;
-		*ret = *ret << bits | (uint64_t)(at - all);
+		*ret = *ret << bits | (uint64_t)digit;
 	}
 	return bits;
 }

@@ -120,16 +120,10 @@ static void launch_fini(struct launch *l)
 /* Takes `word`; NULL is a failed allocation. */
 static void push(struct launch *l, char *word)
 {
-	char **argv = word ? mor_realloc(l->argv, (l->count + 2) * sizeof(*argv)) : NULL;
-
-	if (!argv) {
-		mor_free(word);
+	if (mor_texts_push(&l->argv, word) < 0)
 		l->failed = true;
-		return;
-	}
-	l->argv = argv;
-	argv[l->count++] = word;
-	argv[l->count] = NULL;
+	else
+		l->count++;
 }
 
 static void push_list(struct launch *l, const struct mor_value *list)

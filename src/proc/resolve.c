@@ -112,13 +112,6 @@ static enum language language_of(const char *path)
 	return NO_LANGUAGE;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The system's Python before whatever PATH has: a pyenv shim costs 0.1 to 0.2 s per start. */
 static int find_python(const struct mor_command *command, char out[PATH_MAX])
 {
@@ -136,7 +129,7 @@ static bool python_by_shebang(const char *seen, char out[PATH_MAX])
 
 	if (!mor_shebang_read(seen, &line) || line.interpreter[0] != '/')
 		return false;
-	name = base_name(line.interpreter);
+	name = mor_base_name(line.interpreter);
 	if (strncmp(name, "python", 6) != 0 && strncmp(name, "pypy", 4) != 0)
 		return false;
 	if (!mor_is_executable(line.interpreter))
@@ -209,7 +202,7 @@ static const char *env_name(const struct mor_shebang *line)
 {
 	const char *name = line->argument;
 
-	if (strcmp(base_name(line->interpreter), "env") != 0 || !*name || *name == '-' || strchr(name, '='))
+	if (strcmp(mor_base_name(line->interpreter), "env") != 0 || !*name || *name == '-' || strchr(name, '='))
 		return NULL;
 	return name;
 }

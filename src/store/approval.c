@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "manifest/manifest.h"
 #include "wire/json.h"
 
@@ -27,8 +28,7 @@ static void sha256_hex(const void *bytes, size_t len, char out[HEX])
 	sha256_init(&ctx);
 	sha256_update(&ctx, len, bytes);
 	sha256_digest(&ctx, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	mor_hex(digest, sizeof(digest), out);
 }
 
 static int hash_manifest(const struct mor_approval *a, char out[HEX], mortise_error *err)
@@ -146,7 +146,7 @@ static int make_dirs(char *path)
 static int write_file(const char *path, struct mor_slice text)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
-	int fd, r = 0;
+	int fd, r;
 
 	mor_buf_printf(&other, "%s.%d", path, (int)getpid());
 	if (mor_buf_byte(&other, '\0') < 0)
@@ -154,8 +154,7 @@ static int write_file(const char *path, struct mor_slice text)
 	fd = open(other.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text.ptr, text.len) != (ssize_t)text.len)
-		r = errno ? -errno : -EIO;
+	r = mor_fd_write_all(fd, text.ptr, text.len);
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
 	if (r == 0 && rename(other.data, path) < 0)

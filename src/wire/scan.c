@@ -33,14 +33,6 @@ int mor_scan_tell(const struct mor_scan *scan, mortise_error *err)
 	return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected '%s'", byte, *scan->at == '"' ? "\"" : shown);
 }
 
-static int hex_digit(unsigned char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The four digits at p, or -1. */
 static int hex4(spot p, spot end)
 {
@@ -49,7 +41,7 @@ static int hex4(spot p, spot end)
 	if (end - p < 4)
 		return -1;
 	for (int i = 0; i < 4; i++) {
-		int digit = hex_digit(p[i]);
+		int digit = mor_hex_value((char)p[i]);
 
 		if (digit < 0)
 			return -1;

@@ -53,14 +53,6 @@ static struct mor_slice take_word(struct mor_slice *text)
 
 /* ---- Raw bytes ---- */
 
-static int hex_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One C escape, p behind the backslash. Returns how many characters it took, 0 if it is none. */
 static size_t take_escape(const char *p, size_t len, char *ret)
 {
@@ -68,8 +60,8 @@ static size_t take_escape(const char *p, size_t len, char *ret)
 	int value = 0;
 	size_t n = 0;
 
-	if (len >= 3 && p[0] == 'x' && hex_of(p[1]) >= 0 && hex_of(p[2]) >= 0) {
-		*ret = (char)(hex_of(p[1]) << 4 | hex_of(p[2]));
+	if (len >= 3 && p[0] == 'x' && mor_hex_value(p[1]) >= 0 && mor_hex_value(p[2]) >= 0) {
+		*ret = (char)(mor_hex_value(p[1]) << 4 | mor_hex_value(p[2]));
 		return 3;
 	}
 	for (; n < 3 && n < len && p[n] >= '0' && p[n] <= '7'; n++)
@@ -252,15 +244,8 @@ static struct mor_talk_step *new_step(struct parser *parser)
 {
 	struct mor_talk *talk = &parser->talk;
 
-	if (talk->count == parser->room) {
-		size_t room = parser->room ? parser->room * 2 : 16;
-		void *steps = mor_realloc(talk->steps, room * sizeof(*talk->steps));
-
-		if (!steps)
-			return NULL;
-		talk->steps = steps;
-		parser->room = room;
-	}
+	if (mor_grow(&talk->steps, talk->count, &parser->room, sizeof(*talk->steps)) < 0)
+		return NULL;
 	return &talk->steps[talk->count++];
 }
 

@@ -245,6 +245,10 @@ class Score:
         return [v for v in self.verdicts if v.detected and not v.run.err.strip()]
 
     @property
+    def hung(self):
+        return [v for v in self.verdicts if v.run.hung]
+
+    @property
     def rate(self):
         rows = self.where("D")
         return 1 - len(self.undetected) / len(rows) if rows else 1.0
@@ -358,7 +362,7 @@ class Catalogue(unittest.TestCase):
             self.fail(f"{len(refused)} refused: " + describe(refused[:2]))
         faults = [f"{what}: {describe(list_)}" for what, list_ in (
             ("escaped", score.escapes), ("killed, though quiet", score.killed), ("granted, yet denied", score.withheld),
-            ("without a message", score.silent)) if list_]
+            ("without a message", score.silent), ("without an end", score.hung)) if list_]
         if score.rate < MUST_DETECT:
             faults.append(f"detected only {score.rate:.1%}: {describe(score.undetected)}")
         elif score.undetected:
@@ -442,8 +446,8 @@ class Mutant(unittest.TestCase):
         print(f"mutant {config.level}: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
               + " ".join(v.name for v in score.escapes), file=sys.stderr)
         self.assertTrue(score.escapes, "the mutation has no effect: this proves nothing")
-        if worse:
-            self.fail("the kernel layer let through: " + describe(worse))
+        if worse or score.hung:
+            self.fail(f"the kernel layer let through: {describe(worse)}; without an end: {describe(score.hung)}")
 
 
 class View(unittest.TestCase):
@@ -474,8 +478,9 @@ class View(unittest.TestCase):
             subprocess.run(["umount", real_program], check=True)
         SCORES[f"c {config.name} view"] = score
         refused = [v for v in score.verdicts if v.run.code == NO_JAIL]
-        if refused or score.escapes:
-            self.fail(f"{len(refused)} refused: {describe(refused[:2])}; escaped: {describe(score.escapes)}")
+        if refused or score.escapes or score.hung:
+            self.fail(f"{len(refused)} refused: {describe(refused[:2])}; escaped: {describe(score.escapes)}; "
+                      f"without an end: {describe(score.hung)}")
 
     def test_nobody(self):
         self.check("nobody")
