@@ -280,7 +280,8 @@ typedef void mortise_reply_fn(const mortise_reply *reply, void *arg);
 
 enum mortise_call_flags {
 	MORTISE_NOTIFY = 1 << 0, /* send a notification: settled with an absent result once written     */
-	MORTISE_RAW = 1 << 1     /* `action` is a wire method and `params` go out as they are           */
+	MORTISE_RAW = 1 << 1     /* `action` is a wire method and `params` go out as they are; absent ones of
+				  * the dialect's health method are those that the host itself sends    */
 };
 
 typedef struct mortise_call_options {

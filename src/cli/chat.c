@@ -70,6 +70,7 @@ static void on_event(const mortise_event *event, void *arg)
 	mor_watch_event(event, chat->cli);
 	if (event->type == MORTISE_EVENT_SESSION)
 		chat->in_session = event->count > 0;
+	told = told && strcmp(event->text, chat->turn.failure.text) != 0; /* its request's failure has said it */
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
 	if (!told || chat->cli->verbose)
 		return;
@@ -329,6 +330,18 @@ static int start(struct chat *chat, mortise_error *err)
 	return r < 0 || mortise_plugin_state(chat->turn.plugin) == MORTISE_READY ? r : why_not(chat, err);
 }
 
+/* A plugin with a process per call keeps nothing from one line to the next. */
+static int refuse_one_shot(struct chat *chat, mortise_error *err)
+{
+	const char *dialect = mortise_plugin_dialect(chat->turn.plugin);
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_dialect_table(dialect);
+
+	if (strcmp(mor_json_text(mor_json_get(mor_doc_root(table), "shape"), "session"), "session") == 0)
+		return 0;
+	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which holds no conversations: use 'mortise run'",
+			chat->turn.typed ? chat->turn.typed : mortise_plugin_name(chat->turn.plugin), dialect);
+}
+
 static int prepare(struct chat *chat, mortise_error *err)
 {
 	mortise_plugin_options opt;
@@ -351,6 +364,8 @@ static int prepare(struct chat *chat, mortise_error *err)
 	chat->turn.session = &chat->session;
 	chat->turn.extra = (mortise_json){ chat->extra.len ? chat->extra.data : NULL, chat->extra.len };
 	r = mortise_plugin_new(chat->session.host, &opt, &chat->turn.plugin, err);
+	if (r == 0)
+		r = refuse_one_shot(chat, err);
 	if (r < 0)
 		return r;
 	chat->lines = mor_lines_new(&chat->session);

@@ -15,17 +15,22 @@ static const char *name_of(const struct mor_value *entry)
 	return name ? name : mor_json_text(mor_json_get(entry, "name"), "");
 }
 
-/* NULL when the library cannot tell; then every name is unknown, and the text says so. */
-static struct mor_doc *load_list(void)
+struct mor_doc *mor_dialect_table(const char *name)
 {
 	struct mor_doc *doc = NULL;
 	char *text = NULL;
 
-	if (mortise_dialect_describe(NULL, "json", &text) < 0)
+	if (mortise_dialect_describe(name, "json", &text) < 0)
 		return NULL;
-	mor_doc_parse(mor_slice_of(text), 0, 0, &doc, NULL);
+	mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	mortise_free(text);
 	return doc;
+}
+
+/* NULL when the library cannot tell; then every name is unknown, and the text says so. */
+static struct mor_doc *load_list(void)
+{
+	return mor_dialect_table(NULL);
 }
 
 bool mor_dialect_exists(const char *name)

@@ -72,13 +72,13 @@ void mor_help_all(struct mor_cli *cli)
 		if (!group || strcmp(group, (*c)->group) != 0)
 			title(cli, (*c)->group);
 		group = (*c)->group;
-		mor_outf(cli, "  %s%-12s%s %s\n", mor_style(cli, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli),
+		mor_outf(cli, "  %s%-14s%s %s\n", mor_style(cli, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli),
 			 (*c)->summary);
 	}
 	title(cli, "A plugin is");
 	lines(cli, "  ",
-	      "a directory with a manifest (yams-plugin.json, mortise.toml), a file (plugin.py),\n"
-	      "or a command at the end of the line: -- COMMAND ARG…\n");
+	      "a directory with a manifest (yams-plugin.json, manifest.json, plugin.toml, sunscreen-plugin.json,\n"
+	      "mortise.toml), a file (plugin.py), or a command at the end of the line: -- COMMAND ARG…\n");
 	title(cli, "Exit codes:");
 	lines(cli, "  ",
 	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or configuration\n"

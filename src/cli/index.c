@@ -29,7 +29,7 @@ static const struct mor_option index_options[] = {
 	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
 	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
 	{ "format", 0, "FORMAT",
-	  "entries (delimited protobuf, the default), json (one per line), raw (as the analyzers write it)",
+	  "entries (delimited protobuf, the default), json (one per line), raw (as written)",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
 	{ "vnames", 0, "FILE", "rules for the names of paths that no record names (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
 	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT, FIELD(retries), NULL },

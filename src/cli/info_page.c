@@ -199,6 +199,10 @@ static void capabilities(struct mor_cli *cli, const struct mor_value *object)
 
 	if (absent(object))
 		return;
+	if (mor_json_type(object) == MOR_JSON_ARRAY) {
+		list_row(cli, "capabilities", object, ", ");
+		return;
+	}
 	row(cli, "capabilities", "");
 	while (mor_json_next(&it)) {
 		struct mor_json_iter member = mor_json_iter(it.value);

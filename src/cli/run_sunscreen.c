@@ -107,8 +107,6 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = sun, .typed = words->item[0] };
 	int r;
 
-	if (words->count < 2 || strncmp(words->item[1], "--", 2) == 0)
-		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer");
 	if (sun->run->args->idl || sun->run->args->context || sun->run->args->keep_going)
 		return mor_fail(err, MORTISE_EINVAL, "--idl, --context and --keep-going are for --hook");
 	p.action = words->item[1];
@@ -270,6 +268,11 @@ static int read_context(struct mor_sun *sun, mortise_error *err)
 	return r;
 }
 
+static bool lacks_command(const struct mor_words *words)
+{
+	return words->count < 2 || strncmp(words->item[1], "--", 2) == 0;
+}
+
 int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_sun sun = { .run = run };
@@ -277,6 +280,9 @@ int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
 
 	if (run->args->gassist.system_info || run->args->gassist.session_limit)
 		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
+	if (!run->args->hook && lacks_command(&run->cli->words))
+		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists them)",
+				run->typed);
 	r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
 	if (r == 0)
 		r = read_context(&sun, err);

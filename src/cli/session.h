@@ -56,6 +56,8 @@ int mor_session_target(struct mor_cli *cli, const char **ret_path, const char *c
 /* Names the nearest dialect that exists. */
 int mor_dialect_unknown(const char *name, mortise_error *err);
 bool mor_dialect_exists(const char *name);
+/* What explain --json says, to be freed; NULL name: the list. NULL when the library cannot tell. */
+struct mor_doc *mor_dialect_table(const char *name);
 /* All their names. */
 int mor_dialect_names(const char *separator, struct mor_buf *out);
 

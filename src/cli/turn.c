@@ -117,6 +117,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		turn->call = NULL;
 	if (reply->status < 0) {
 		end_line(turn);
+		turn->failure = *reply->error;
 		if (!turn->cancelled)
 			turn->exit_code = mor_fail_cli(turn->session->cli, &(struct mor_report){ .error = reply->error,
 												 .data = reply->error_data,

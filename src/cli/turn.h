@@ -26,6 +26,7 @@ struct mor_turn {
 	/* its outcome */
 	int exit_code;
 	bool keep;               /* the plugin waits for input */
+	mortise_error failure;   /* the last one that was reported */
 };
 
 /* Runs it to its end, or until a signal comes: then MORTISE_ECANCELED, and the call is cancelled. What the plugin

@@ -271,6 +271,7 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.spec_url = "https://github.com/Ns2Kracy/Ayiou/pull/2",
 	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and handled by those it "
 	       "concerns (handle), until one of them blocks it. mortise chat --config runs a bot with several plugins.",
+	.manifest = "[external-plugin-bridge] of the bot's TOML",
 	.shape = MOR_SHAPE_SESSION,
 	.env = MOR_ENV_INHERIT,
 	.confine = MOR_GUARDED,

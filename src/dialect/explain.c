@@ -192,7 +192,9 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 		mor_buf_printf(text, "at most %s in all, ", mor_format_ms(m->max_ms, limit));
 	if (m->ack_ms)
 		mor_buf_printf(text, "acknowledged within %s, ", mor_format_ms(m->ack_ms, limit));
-	if (m->timeout_ms)
+	if (m->role == MOR_ROLE_PING && d->health.flags & MOR_HEALTH_KILL)
+		mor_buf_printf(text, "%u unanswered in a row: the plugin is killed, ", d->health.misses);
+	else if (m->timeout_ms)
 		mor_buf_text(text, lates[m->late]);
 	if (!mor_explain_in_force(d, m))
 		mor_buf_printf(text, "with %s, ", m->when);
@@ -345,8 +347,9 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
-	line(out, "[limits]", "in_flight, frame, send, queue, depth");
-	if (mor_dialect_role(d, MOR_ROLE_INIT, NULL))
+	line(out, "[limits]", d->session_ms ? "in_flight, frame, send, queue, depth, session" : "in_flight, frame, send, queue, depth");
+	line(out, "[sandbox]", "what it may do where it is confined: 'mortise jail --help', docs/guide/sandbox.md");
+	if (mor_explain_sends_config(d))
 		line(out, "[config]", "what initialisation sends, again after each restart; --config for one run");
 	if (!d->quirks)
 		return;

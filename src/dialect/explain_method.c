@@ -186,13 +186,34 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 	return "any method";
 }
 
+/* Does a message of this name play several parts? */
+static bool has_other_part(const struct mor_dialect *dialect, const struct mor_method *method)
+{
+	for (const struct mor_method *m = dialect->methods; m->name; m++)
+		if (m->from == method->from && m->role != method->role && strcmp(m->name, method->name) == 0)
+			return true;
+	return false;
+}
+
 const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80])
 {
-	bool tells = method->action && !strchr(method->action, '*') && strcmp(method->action, method->name) != 0;
+	const char *part = method->role == MOR_ROLE_INIT ? "start" : method->role == MOR_ROLE_BYE ? "stop" : NULL;
 
-	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), tells ? " (" : "", tells ? method->action : "",
-		 tells ? ")" : "");
+	if (method->action && !strchr(method->action, '*') && strcmp(method->action, method->name) != 0)
+		part = method->action;
+	else if (part && !has_other_part(dialect, method))
+		part = NULL;
+	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), part ? " (" : "", part ? part : "", part ? ")" : "");
 	return out;
+}
+
+/* The row before it that has told the same fields already. */
+static bool told_above(const struct mor_dialect *d, const struct mor_method *m)
+{
+	for (const struct mor_method *before = d->methods; before != m; before++)
+		if (strcmp(before->name, m->name) == 0 && before->params == m->params && before->result == m->result)
+			return m->params || m->result;
+	return false;
 }
 
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
@@ -204,6 +225,10 @@ static void one_method(const struct mor_dialect *d, const struct mor_method *m, 
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);
 	facts(d, m, out);
+	if (told_above(d, m)) {
+		fact(out, "Params and result as above");
+		return;
+	}
 	if (m->params) {
 		mor_buf_text(out, "    params\n");
 		list_fields(out, 6, m->params);

@@ -130,7 +130,7 @@ static bool has(const struct mor_dialect *d, enum mor_side from, enum mor_role r
 
 /* ---- the phases ---- */
 
-static bool sends_config(const struct mor_dialect *d)
+bool mor_explain_sends_config(const struct mor_dialect *d)
 {
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_INIT, NULL);
 
@@ -142,7 +142,7 @@ static void greeting(const struct mor_dialect *d, struct mor_buf *out)
 	lane(out, "starts the process");
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL, false, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, NULL, false, out);
-	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, sends_config(d) ? "configuration" : NULL, false, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, mor_explain_sends_config(d) ? "configuration" : NULL, false, out);
 	if (d->health.flags & MOR_HEALTH_FIRST)
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, "before the first call", false, out);
 }

@@ -38,9 +38,11 @@ bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_me
 void mor_explain_heading(struct mor_buf *out, const char *title);
 /* The drawing, in a file of its own. */
 void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out);
+/* Is there a message that carries [config]? */
+bool mor_explain_sends_config(const struct mor_dialect *dialect);
 /* "any other method" for "*". */
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method);
-/* The same, with what the embedder calls it where that tells rows apart: "lifecycle (startup)". */
+/* The same, with what tells rows of one name apart: what the embedder calls it, or its part in a session. */
 const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80]);
 /* Per-method part of `explain`, in a file of its own. */
 void mor_explain_methods(const struct mor_dialect *dialect, struct mor_buf *out);

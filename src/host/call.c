@@ -289,6 +289,18 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 	return plugin->last_row;
 }
 
+/* Whoever asks for the health without params asks as the host does: plugins may count on its params. */
+static int own_params(mortise_plugin *plugin, struct started *call)
+{
+	int r = 0;
+
+	if (call->row->role == MOR_ROLE_PING && call->row->template)
+		r = mor_template_fill(plugin, call->row->template, NULL, &call->shaped);
+	if (call->shaped.len)
+		call->params = mor_buf_view(&call->shaped);
+	return r;
+}
+
 /* Action and params of the embedder -> row, wire method and wire params. */
 static int shape(mortise_plugin *plugin, const char *action, const mortise_call_options *opt, struct started *call, mortise_error *err)
 {
@@ -308,7 +320,7 @@ static int shape(mortise_plugin *plugin, const char *action, const mortise_call_
 	if (!call->row)
 		call->row = &any_method;
 	if (opt->flags & MORTISE_RAW)
-		return 0;
+		return call->params.ptr ? 0 : own_params(plugin, call);
 	if (call->row->action)
 		call->name = call->row->name;
 	if (hooks && hooks->shape_call) {

@@ -220,7 +220,7 @@ static int list_dialects(bool json, struct mor_buf *out)
 		mor_w_array(&w);
 	for (const struct mor_dialect *const *dialect = mor_dialects(); *dialect; dialect++) {
 		if (!json) {
-			mor_buf_printf(out, "%-12s %s\n", (*dialect)->name, (*dialect)->title);
+			mor_buf_printf(out, "%-14s %s\n", (*dialect)->name, (*dialect)->title);
 			continue;
 		}
 		mor_w_object(&w);

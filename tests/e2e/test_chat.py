@@ -89,6 +89,19 @@ class FromAFile(Case):
         self.assertEqual((done.code, done.out), (7, "1 done\n"))
         self.assertIn("no way on", done.err)
 
+    def test_time_out(self):
+        """Told once, by the request that it failed; the plugin that was killed for it comes back."""
+        done = self.chat("/nap seconds=60\n/count to=1\n", "--timeout", "execute=300ms")
+        self.assertEqual((done.code, done.out), (6, "1 done\n"))
+        self.assertEqual(len(done.error_lines), 1, done.err)
+        self.assertIn('timeout: gassist: no reply to "execute" in 300 ms', done.err)
+
+    def test_no_conversations(self):
+        """A protocol with a process per call has none."""
+        where = self.file("s/plugin.toml", '[plugin]\nname = "s"\nversion = "1"\nentry = "x"\n').parent
+        self.file("s/x", "#!/bin/sh\n").chmod(0o755)
+        self.assertIn("speaks sunscreen, which holds no conversations: use 'mortise run'", self.fails(2, "usage", "chat", where).err)
+
     def test_start_fails(self):
         self.fails(7, "crashed", "chat", "-d", "gassist", "--", "/bin/false")
         self.fails(5, "not_found", "chat", "-d", "gassist", "--", "/nonexistent/plugin")

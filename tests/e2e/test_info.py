@@ -3,7 +3,7 @@ import json
 import shutil
 import unittest
 
-from support import Case, ECHO, KG_PAGES, PYTHON, YAMS_OK, without_color
+from support import Case, ECHO, KG_PAGES, PLUGINS, PYTHON, YAMS_OK, without_color
 
 
 class Page(Case):
@@ -45,6 +45,19 @@ class Page(Case):
         self.assertRegex(page, r"(?m)^state +ready")
         self.assertNotIn("health ", page)
         self.assertRegex(self.page("--", PYTHON, ECHO), r"(?m)^state +ready")
+
+    def test_health_as_the_host_asks(self):
+        """A plugin written from the specification reads the ping's timestamp; any answer is a good one."""
+        done = self.run_mortise("info", "-d", "gassist", PLUGINS / "gassist.py", "--show-wire")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertRegex(done.err, r'(?m)^> \{"jsonrpc":"2.0","id":2,"method":"ping","params":\{"timestamp":\d+\}\}$')
+        self.assertRegex(done.out, r"(?m)^health +healthy \(timestamp: \d+\), answered in \d+ ms$")
+        told = self.ok("info", "-d", "gassist", "--json", PLUGINS / "gassist.py").json
+        self.assertEqual((told["health"]["healthy"], told["health"]["status"]), (True, None))
+
+    def test_capabilities_as_a_list(self):
+        eager = self.file("eager.py", (PLUGINS / "gassist.py").read_text().replace('"commands":', '"capabilities": ["streaming", "x"], "commands":'))
+        self.assertRegex(self.page("-d", "gassist", eager), r"(?m)^capabilities +streaming, x$")
 
     def test_no_start(self):
         where = self.plugin("quiet", journal=str(self.dir / "journal"), manifest={"interfaces": ["content_extractor_v1"]})

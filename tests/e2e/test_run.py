@@ -38,7 +38,8 @@ class Words(Sunscreen):
         p = self.toml()
         self.assertIn("goes after \"--\"", self.run_fails(2, "usage", p, "echo", "-x").err)
         self.assertIn("needs a name", self.run_fails(2, "usage", p, "echo", "--", "--=x").err)
-        self.assertIn("COMMAND", self.run_fails(2, "usage", p).err)
+        self.assertIn("name the COMMAND", self.run_fails(2, "usage", p).err)
+        self.assertIn("name the COMMAND", self.fails(2, "usage", "run", p).err)  # before it looks for a workspace
         self.assertIn("--context", self.run_fails(2, "usage", p, "echo", "--context", "{}").err)
         self.assertIn("PLUGIN", self.fails(2, "usage", "run").err)
         self.assertIn("G-Assist", self.run_fails(2, "usage", p, "echo", "--system-info", "x").err)
