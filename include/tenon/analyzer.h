@@ -70,6 +70,10 @@ TENON_API int tenon_analyze(const tenon_analyzer_options *options);
  * path and signature and analysis. Negative when it would not tell: then `ret` has the path and nothing else. */
 TENON_API int tenon_vname_of(tenon_analyzer *analyzer, const char *path, const char *signature, tenon_vname *ret);
 
+/* Asks for the names of many files at once, in one message instead of one each; tenon_vname_of() then knows them. `paths` is
+ * NULL-terminated. Only a saving: what it does not get is asked for when it is needed. */
+TENON_API void tenon_vnames_ahead(tenon_analyzer *analyzer, const char *const *paths);
+
 /* Entries. Text in names is UTF-8; a fact's value is any bytes. Each fact and edge should be emitted once. */
 TENON_API int tenon_fact(tenon_analyzer *analyzer, const tenon_vname *source, const char *name, const void *value,
 			 size_t len);

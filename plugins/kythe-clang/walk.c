@@ -280,11 +280,38 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
 
 struct inclusions {
 	struct index *ix;
+	const char **paths; /* NULL: only counted */
+	size_t count;
 };
+
+static void list_file(CXFile handle, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct inclusions *list = data;
+	CXString name = clang_getFileName(handle);
+
+	(void)stack;
+	(void)depth;
+	if (list->paths)
+		list->paths[list->count] = arena_copy(&list->ix->arena, clang_getCString(name));
+	list->count++;
+	clang_disposeString(name);
+}
+
+/* Every file has a name to be asked for: all at once. */
+static void name_files(struct index *ix)
+{
+	struct inclusions list = { .ix = ix };
+
+	clang_getInclusions(ix->tu, list_file, &list);
+	list.paths = arena_take(&ix->arena, (list.count + 1) * sizeof(*list.paths));
+	list.count = 0;
+	clang_getInclusions(ix->tu, list_file, &list);
+	tenon_vnames_ahead(ix->analyzer, list.paths);
+}
 
 static void visit_file(CXFile handle, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
-	struct index *ix = ((struct inclusions *)data)->ix;
+	struct index *ix = data;
 	struct file *file = file_of(ix, handle);
 
 	(void)stack;
@@ -296,8 +323,8 @@ static void visit_file(CXFile handle, CXSourceLocation *stack, unsigned depth, C
 void walk_unit(struct index *ix)
 {
 	struct step step = { ix, NULL, clang_getNullCursor(), READS };
-	struct inclusions inclusions = { ix };
 
+	name_files(ix);
 	clang_visitChildren(clang_getTranslationUnitCursor(ix->tu), visit_top, &step);
-	clang_getInclusions(ix->tu, visit_file, &inclusions);
+	clang_getInclusions(ix->tu, visit_file, ix);
 }

@@ -204,44 +204,130 @@ static tenon_vname read_vname(const struct mor_value *result)
 			      mor_json_text(mor_json_get(v, "language"), "") };
 }
 
-static int ask_vname(tenon_analyzer *a, const char *path, const char *signature, struct mor_doc **ret)
+static void put_vname_params(const char *path, const char *signature, struct mor_buf *out)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &params };
+	struct mor_writer w = { .out = out };
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "path", path);
 	mor_w_pair(&w, "signature", signature);
 	mor_w_end(&w);
+}
+
+static int ask_vname(tenon_analyzer *a, const char *path, const char *signature, struct mor_doc **ret)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+
+	put_vname_params(path, signature, &params);
 	return request(a, "vname", mor_buf_view(&params), ret);
+}
+
+/* A name without its answer yet; NULL: out of memory. */
+static struct name *new_name(const char *path, const char *signature, size_t *ret_slot)
+{
+	size_t path_len = strlen(path) + 1, len = path_len + strlen(signature) + 1;
+	struct name *name = mor_zalloc(sizeof(*name) + len);
+
+	if (!name)
+		return NULL;
+	memcpy(name->key, path, path_len);
+	memcpy(name->key + path_len, signature, len - path_len);
+	*ret_slot = slot_of(name->key, len);
+	return name;
+}
+
+static const struct name *find_name(const tenon_analyzer *a, size_t slot, const char *path, const char *signature)
+{
+	for (const struct name *known = a->names[slot]; known; known = known->next)
+		if (strcmp(known->key, path) == 0 && strcmp(known->key + strlen(path) + 1, signature) == 0)
+			return known;
+	return NULL;
+}
+
+static void keep_name(tenon_analyzer *a, struct name *name, size_t slot, struct mor_doc *doc)
+{
+	name->doc = doc;
+	name->vname = read_vname(mor_doc_root(doc));
+	name->next = a->names[slot];
+	a->names[slot] = name;
 }
 
 int tenon_vname_of(tenon_analyzer *a, const char *path, const char *signature, tenon_vname *ret)
 {
-	size_t path_len = strlen(path) + 1, len = path_len + strlen(signature) + 1;
-	struct name *name = mor_zalloc(sizeof(*name) + len);
+	struct mor_doc *doc = NULL;
+	const struct name *known;
+	struct name *name;
 	size_t slot;
 
 	*ret = (tenon_vname){ signature, "", "", path, "" };
+	name = new_name(path, signature, &slot);
 	if (!name)
 		return -ENOMEM;
-	memcpy(name->key, path, path_len);
-	memcpy(name->key + path_len, signature, len - path_len);
-	slot = slot_of(name->key, len);
-	for (const struct name *known = a->names[slot]; known; known = known->next)
-		if (strcmp(known->key, path) == 0 && strcmp(known->key + path_len, signature) == 0) {
-			mor_free(name);
-			*ret = known->vname;
-			return 0;
-		}
-	if (ask_vname(a, path, signature, &name->doc) != 1) {
+	known = find_name(a, slot, path, signature);
+	if (known) {
+		mor_free(name);
+		*ret = known->vname;
+		return 0;
+	}
+	if (ask_vname(a, path, signature, &doc) != 1) {
 		mor_free(name);
 		return -EPROTO;
 	}
-	*ret = name->vname = read_vname(mor_doc_root(name->doc));
-	name->next = a->names[slot];
-	a->names[slot] = name;
+	keep_name(a, name, slot, doc);
+	*ret = name->vname;
 	return 0;
+}
+
+/* The answers of a batch come in any order; the ids are counted up from `first`. */
+static void keep_batch(tenon_analyzer *a, struct mor_slice frame, int64_t first, const char *const *paths, size_t count)
+{
+	struct mor_message message;
+	struct mor_slice element;
+	size_t at = 0, slot;
+
+	while (mor_batch_next(frame, &at, &element)) {
+		struct mor_doc *doc = NULL;
+		struct name *name;
+
+		if (mor_envelope_scan(element, MOR_ENV_ERROR_NULL_OK, 0, &message, NULL) < 0 || message.kind != MOR_MSG_RESULT ||
+		    message.id_int < first || (uint64_t)(message.id_int - first) >= count)
+			continue;
+		name = new_name(paths[message.id_int - first], "", &slot);
+		if (name && mor_doc_parse(message.result, 0, 0, &doc, NULL) == 0)
+			keep_name(a, name, slot, doc);
+		else
+			mor_free(name);
+	}
+}
+
+static int send_batch(tenon_analyzer *a, const char *const *paths, size_t count)
+{
+	mor_buf_reset(&a->message, KEEP_BYTES);
+	for (size_t i = 0; i < count; i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+
+		put_vname_params(paths[i], "", &params);
+		mor_buf_byte(&a->message, i ? ',' : '[');
+		mor_write_request(&a->message, ++a->id, MOR_SLICE("vname"), mor_buf_view(&params));
+	}
+	mor_buf_byte(&a->message, ']');
+	return queue_message(a) < 0 ? -ENOMEM : flush_messages(a);
+}
+
+void tenon_vnames_ahead(tenon_analyzer *a, const char *const *paths)
+{
+	int64_t first = a->id + 1;
+	struct mor_slice body;
+	size_t count = 0;
+
+	while (paths[count])
+		count++;
+	if (!count || a->gone || send_batch(a, paths, count) < 0)
+		return;
+	if (receive(a, &body) > 0)
+		keep_batch(a, body, first, paths, count);
+	else
+		a->gone = true;
 }
 
 /* ---- entries ---- */

@@ -8,7 +8,7 @@
 #include "kythe/entries.h"
 
 /* A field of this tag at *at: its bytes, and *at behind it. */
-static bool take(const unsigned char **at, const unsigned char *end, unsigned tag, struct mor_slice *ret)
+static inline __attribute__((always_inline)) bool take(const unsigned char **at, const unsigned char *end, unsigned tag, struct mor_slice *ret)
 {
 	const unsigned char *p = *at;
 	size_t len;
@@ -29,7 +29,7 @@ static bool take(const unsigned char **at, const unsigned char *end, unsigned ta
 	return true;
 }
 
-static bool is_ascii(struct mor_slice text)
+static inline bool is_ascii(struct mor_slice text)
 {
 	uint64_t high = 0, eight;
 	size_t i = 0;

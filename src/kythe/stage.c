@@ -400,43 +400,70 @@ static int list_items(const struct mor_unit *unit, const char *working_dir, enum
 
 /* ---- trees ---- */
 
-struct walk { /* the directory that the last file was put into */
-	int root, dir;
-	const char *path; /* its path in the tree, `len` bytes of that file's */
+#define WALK_DEPTH 64
+
+/* The directories on the way to the file that was put last. Files come sorted: the next one shares most of the way. */
+struct walk {
+	const char *path; /* of that file; the first `len` bytes are its directory */
 	size_t len;
+	int fds[WALK_DEPTH + 1]; /* [0] is the tree's root, which is not ours to close */
+	size_t ends[WALK_DEPTH + 1]; /* where in `path` each of them ends */
+	unsigned depth;
 };
 
+static void walk_back(struct walk *walk, unsigned depth)
+{
+	while (walk->depth > depth)
+		mor_fd_close(&walk->fds[walk->depth--]);
+}
+
+static int step_into(struct walk *walk, const char *name)
+{
+	int dir = walk->fds[walk->depth];
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT) {
+		int r = make_dir_at(dir, name, &fd);
+
+		if (r < 0)
+			return r;
+		fchmod(fd, 0755); /* whatever the umask says: it may be another user who looks */
+	}
+	if (fd < 0)
+		return -errno;
+	if (walk->depth == WALK_DEPTH) /* deeper ones take turns in the last place */
+		walk_back(walk, WALK_DEPTH - 1);
+	walk->fds[++walk->depth] = fd;
+	return 0;
+}
+
+/* Makes and enters the directory that is the first `len` bytes of `path`. */
 static int enter_dir(struct walk *walk, const char *path, size_t len)
 {
-	int dir = dup(walk->root);
-	size_t at = 0;
+	size_t at;
 
-	if (dir < 0)
-		return -errno;
+	while (walk->depth && (walk->ends[walk->depth] > len || memcmp(walk->path, path, walk->ends[walk->depth]) != 0 ||
+			       (walk->ends[walk->depth] < len && path[walk->ends[walk->depth]] != '/')))
+		walk_back(walk, walk->depth - 1);
+	at = walk->depth ? walk->ends[walk->depth] + 1 : 0;
+	walk->path = path;
+	walk->len = len;
 	while (at < len) {
 		const char *slash = memchr(path + at, '/', len - at);
 		size_t end = slash ? (size_t)(slash - path) : len;
-		char name[NAME_MAX + 2];
-		int inner, r;
+		char name[NAME_MAX + 1];
+		int r;
 
-		if (end - at > NAME_MAX) {
-			mor_fd_close(&dir);
+		if (end - at > NAME_MAX)
 			return -ENAMETOOLONG;
-		}
 		memcpy(name, path + at, end - at);
 		name[end - at] = '\0';
-		r = make_dir_at(dir, name, &inner);
-		mor_fd_close(&dir);
+		r = step_into(walk, name);
 		if (r < 0)
 			return r;
-		fchmod(inner, 0755);
-		dir = inner;
+		walk->ends[walk->depth] = end;
 		at = end + 1;
 	}
-	mor_fd_close(&walk->dir);
-	walk->dir = dir;
-	walk->path = path;
-	walk->len = len;
 	return 0;
 }
 
@@ -465,19 +492,16 @@ static int put_item(struct mor_stager *stager, struct walk *walk, const struct i
 	const char *leaf = slash ? slash + 1 : item->path;
 	size_t len = slash ? (size_t)(slash - item->path) : 0;
 	char name[72];
-	int r = 0;
+	int r = enter_dir(walk, item->path, len);
 
-	if (walk->dir < 0 || walk->len != len || memcmp(walk->path, item->path, len) != 0)
-		r = enter_dir(walk, item->path, len);
 	if (r < 0)
 		return r;
-	walk->path = item->path;
 	blob_name(item->digest, name);
 	stager->stats.linked++;
-	if (linkat(stager->blobs, name, walk->dir, leaf, 0) == 0)
+	if (linkat(stager->blobs, name, walk->fds[walk->depth], leaf, 0) == 0)
 		return 0;
 	/* 65,000 links are all that some file systems give one file. */
-	return errno == EMLINK ? copy_blob(stager, name, walk->dir, leaf) : -errno;
+	return errno == EMLINK ? copy_blob(stager, name, walk->fds[walk->depth], leaf) : -errno;
 }
 
 static int fail_item(const struct item *item, int error, mortise_error *err)
@@ -488,6 +512,13 @@ static int fail_item(const struct item *item, int error, mortise_error *err)
 }
 
 /* ---- from one unit to the next ---- */
+
+static bool same_dir(const char *a, const char *b)
+{
+	const char *end = strrchr(a, '/'), *other = strrchr(b, '/');
+
+	return end && other && end - a == other - b && memcmp(a, b, (size_t)(end - a)) == 0;
+}
 
 /* Directories that nothing lies in any more go, from the inside out. The kernel knows which those are. */
 static void prune(int root, const char *path)
@@ -534,7 +565,7 @@ static int check_kept(const struct mor_kzip *kzip, const struct items *now, cons
 static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *now, const bool *fresh, int root,
 		     mortise_error *err)
 {
-	struct walk walk = { .root = root, .dir = -1 };
+	struct walk walk = { .fds = { root } };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < now->count; i++) {
@@ -547,18 +578,18 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 		if (error < 0)
 			r = fail_item(&now->at[i], error, err);
 	}
-	mor_fd_close(&walk.dir);
+	walk_back(&walk, 0);
 	return r;
 }
 
 /* A working directory that no file of the record implies must be there, too. */
 static int make_working_dir(int root, const char *working_dir, mortise_error *err)
 {
-	struct walk walk = { .root = root, .dir = -1 };
+	struct walk walk = { .fds = { root } };
 	const char *relative = working_dir + strspn(working_dir, "/");
 	int r = enter_dir(&walk, relative, strlen(relative));
 
-	mor_fd_close(&walk.dir);
+	walk_back(&walk, 0);
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
 }
 
@@ -566,6 +597,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 		       int root, mortise_error *err)
 {
 	bool *gone = mor_zalloc(old->count + now->count + 1), *fresh = gone + old->count;
+	const char *last = NULL;
 	bool moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
 	int r;
 
@@ -577,8 +609,8 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 			unlinkat(root, old->at[i].path, 0);
 	/* What was a directory may be a file now: empty ones go before anything is made. */
 	for (size_t i = 0; i < old->count; i++)
-		if (gone[i])
-			prune(root, old->at[i].path);
+		if (gone[i] && (!last || !same_dir(last, old->at[i].path)))
+			prune(root, last = old->at[i].path);
 	if (moved && old->working_dir) {
 		unlinkat(root, old->working_dir + 1, AT_REMOVEDIR);
 		prune(root, old->working_dir + 1);

@@ -387,7 +387,7 @@ static void test_deep(void **state)
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = (struct rlimit){ 100, before.rlim_max };
+	few = (struct rlimit){ 200, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	fit(stager, &deep, MOR_STAGE_ROOT, &stage);
 	expect_content(&stage, path, 1);
