@@ -292,8 +292,12 @@ static int convert(struct mor_result *result, int from, const struct ended *unit
 	struct mor_entries entries = { .records = { .read = mor_fd_source_read, .arg = &source, .format = unit->form } };
 	struct mor_convert_stats stats = { 0 };
 	enum mor_stream_format to = result->opt.format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF;
-	int r = unit->size ? mor_entries_convert(&entries, to, put_bytes, result, &stats, err) : 0;
+	int r;
 
+	err->code = 0;
+	r = unit->size ? mor_entries_convert(&entries, to, put_bytes, result, &stats, err) : 0;
+	if (r < 0 && !err->code) /* the sink's, which has only errno to tell */
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "writing the result");
 	mor_entries_fini(&entries);
 	return r;
 }
@@ -337,8 +341,10 @@ static int flush(struct mor_result *result, mortise_error *err)
 		r = write_journal(result, line, err);
 		result->next++;
 	}
-	if (r < 0)
+	if (r < 0) {
 		result->broken = *err;
+		result->broken.code = r;
+	}
 	return r;
 }
 
