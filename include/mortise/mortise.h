@@ -353,7 +353,7 @@ typedef struct mortise_view {
 	const char *stage; /* absolute path of a directory. Its tree appears over "/": STAGE/usr/include/x.h as
 			      /usr/include/x.h, above what the host has there, read-only (writes: EROFS). Where the
 			      host has a link to a directory (/lib), what the stage has below that name appears where
-			      the link leads. Files only below /proc, /sys or /dev cannot be shown: MORTISE_EINVAL.
+			      the link leads. Nothing can be shown below /proc, /sys and /dev: MORTISE_EINVAL.
 			      Links in the stage are shown, never followed. Hard links to one file are one inode for
 			      the plugin within one top-level directory. The stage must not change while it is
 			      shown; it may be removed once the view is replaced or taken away.                 */

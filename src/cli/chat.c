@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/bot.h"
 #include "cli/chat_line.h"
 #include "cli/chat_words.h"
 #include "cli/cli.h"
@@ -110,12 +111,20 @@ static void fail(struct chat *chat, const mortise_error *err)
 	chat->exit_code = mor_fail_cli(chat->cli, &(struct mor_report){ .error = err, .plugin = chat->turn.typed });
 }
 
+/* One that was just killed is gone in a moment, and then the next request starts it anew. */
+static bool is_not_ending(void *arg)
+{
+	return mortise_plugin_state(((struct chat *)arg)->turn.plugin) != MORTISE_DRAINING;
+}
+
 /* One request. Ctrl-C ends it, and the plugin with it: the protocol has no word for "stop". */
 static void take_turn(struct chat *chat, const char *action, struct mor_slice params)
 {
 	mortise_error err = { 0 };
-	int r = mor_turn_run(&chat->turn, action, (mortise_json){ params.ptr, params.len }, &err);
+	int r = mor_session_run(&chat->session, is_not_ending, chat);
 
+	if (r == 0)
+		r = mor_turn_run(&chat->turn, action, (mortise_json){ params.ptr, params.len }, &err);
 	if (chat->turn.exit_code)
 		chat->exit_code = chat->turn.exit_code;
 	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
@@ -364,12 +373,21 @@ static int chat_with_plugin(struct chat *chat, mortise_error *err)
 	return r;
 }
 
+/* --config without a PLUGIN names a bot's file: there is nothing else that it could configure. */
+static bool is_bot(const struct mor_cli *cli, const struct chat_args *args)
+{
+	return cli->words.count == 0 && !cli->words.tail && args->plugin.config.count == 1;
+}
+
 static int chat_run(struct mor_cli *cli)
 {
 	struct chat chat = { .cli = cli, .args = cli->args };
 	mortise_error err = { 0 };
-	int r = chat_with_plugin(&chat, &err);
+	int r;
 
+	if (is_bot(cli, chat.args))
+		return mor_bot_chat(cli, &chat.args->plugin, chat.args->plugin.config.item[0]);
+	r = chat_with_plugin(&chat, &err);
 	if (mor_signals_count() || r == MORTISE_ECANCELED)
 		chat.exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
 	else if (r == MORTISE_EINVAL)
@@ -389,7 +407,8 @@ const struct mor_command mor_command_chat = {
 	.group = "Use a plugin:",
 	.summary = "talk with a plugin: call functions, answer its questions",
 	.usage = "chat PLUGIN [OPTION…]\n"
-		 "chat [OPTION…] -- COMMAND ARG…",
+		 "chat [OPTION…] -- COMMAND ARG…\n"
+		 "chat --config BOT.toml [OPTION…]",
 	.words = "plugin",
 	.description = "Starts the plugin and reads lines, from the terminal or a file:\n"
 		       "  /FUNCTION KEY=VALUE…  calls a function; its answer is printed as it comes\n"
@@ -398,10 +417,15 @@ const struct mor_command mor_command_chat = {
 		       "  /end                  ends a conversation by telling the plugin \"exit\"\n"
 		       "  /help                 all of this\n"
 		       "Ctrl-C stops the running request, Ctrl-D leaves. From a file each line waits for the answer to the one\n"
-		       "before it, and the exit code is that of the last one that failed.",
+		       "before it, and the exit code is that of the last one that failed.\n"
+		       "\n"
+		       "With --config BOT.toml and no PLUGIN it runs a chat bot: the plugins of [external-plugin-bridge] (Ayiou)\n"
+		       "get each event of stdin, one JSON object per line (OneBot v11, or {\"text\":\"/ping\",\"user_id\":1}), and what\n"
+		       "they answer is written to stdout as OneBot v11 calls. Ends with its input.",
 	.examples = "mortise chat build/plugins/lookout\n"
 		    "printf '/start_conversation\\nAda\\nexit\\n' | mortise chat ./hello-world --echo\n"
-		    "mortise chat --dialect gassist -- python3 plugin.py",
+		    "mortise chat --dialect gassist -- python3 plugin.py\n"
+		    "echo '{\"text\":\"/weather Beijing\"}' | mortise chat --config bot.toml",
 	.options = groups,
 	.args_size = sizeof(struct chat_args),
 	.common = FIELD(common),

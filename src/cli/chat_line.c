@@ -87,6 +87,8 @@ static int get_char(EditLine *edit, wchar_t *ret)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -1 : 0;
+		if (byte == '\0') /* what is left of a Ctrl-D that was typed ahead, while the terminal was not ours */
+			byte = 'D' & 0x1f;
 		used = mbrtowc(ret, &byte, 1, &state);
 		if (used == (size_t)-2)
 			continue;
@@ -106,6 +108,7 @@ static int next_edited(struct mor_lines *l, enum mor_line *ret_kind, const char 
 	l->why = MOR_LINE_END;
 	l->prompting = true;
 	el_resize(l->edit);
+	el_set(l->edit, EL_PREP_TERM, 1); /* before the prompt invites to type, not after */
 	line = el_gets(l->edit, &count);
 	l->prompting = false;
 	if (!line || count <= 0) {

@@ -194,10 +194,15 @@ static size_t job_limit(const struct mor_kzip_args *args)
 	return jobs < JOBS_MAX ? jobs : JOBS_MAX;
 }
 
-static char *directory_of(const char *path)
+/* Of what comes on stdin: where we are. */
+static char *directory_of(const struct mor_creation *creation, const char *path)
 {
-	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL, *copy = NULL;
+	char *real, *slash, *copy = NULL;
 
+	if (strcmp(path, "-") == 0)
+		return mor_strdup(creation->cwd);
+	real = realpath(path, NULL);
+	slash = real ? strrchr(real, '/') : NULL;
 	if (slash)
 		copy = slash == real ? mor_strdup("/") : mor_strndup(real, (size_t)(slash - real));
 	free(real);
@@ -211,7 +216,7 @@ static int run_all(struct run *run, const struct mor_value *root, mortise_error 
 	if (mor_json_type(root) != MOR_JSON_ARRAY || mor_json_size(root) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: expected an array of compile commands", run->path);
 	run->limit = job_limit(run->creation->args);
-	run->base = directory_of(run->path);
+	run->base = directory_of(run->creation, run->path);
 	run->jobs = mor_zalloc(run->limit * sizeof(*run->jobs));
 	if (!run->base || !run->jobs)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");

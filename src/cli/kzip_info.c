@@ -18,7 +18,7 @@ struct info {
 	struct mor_cli *cli;
 	struct mor_kzip *kzip;
 	struct libscols_table *table; /* NULL with --json */
-	struct mor_writer *w;         /* NULL without */
+	struct mor_writer w;          /* out is NULL without */
 	size_t broken;                /* units or files that cannot be read */
 	size_t missing;               /* contents that units require and that are not there */
 	mortise_error last;
@@ -89,7 +89,7 @@ static void texts(struct mor_writer *w, const char *name, const char *const *lis
 
 static void unit_json(struct info *info, const char *digest, const struct mor_unit *unit, const struct counts *counts)
 {
-	struct mor_writer *w = info->w;
+	struct mor_writer *w = &info->w;
 
 	mor_w_object(w);
 	mor_w_pair(w, "digest", digest);
@@ -123,7 +123,7 @@ static void show_unit(struct info *info, size_t number)
 	}
 	counts = count_inputs(info, unit);
 	info->missing += counts.missing;
-	if (info->w)
+	if (info->w.out)
 		unit_json(info, digest, unit, &counts);
 	else
 		unit_line(info, digest, unit, &counts);
@@ -205,26 +205,24 @@ static int page(struct info *info, mortise_error *err)
 
 static int page_json(struct info *info, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &json };
+	struct mor_writer *w = &info->w;
 
-	info->w = &w;
-	mor_w_object(&w);
-	mor_w_pair(&w, "file", mor_kzip_path(info->kzip));
-	mor_w_pair(&w, "root", mor_kzip_root(info->kzip));
-	mor_w_pair(&w, "encoding", mor_kzip_encoding_name(mor_kzip_encoding(info->kzip)));
-	mor_w_pair_int(&w, "files", (int64_t)mor_kzip_file_count(info->kzip));
-	mor_w_pair_int(&w, "bytes", (int64_t)all_bytes(info->kzip));
-	mor_w_key(&w, "units");
-	mor_w_array(&w);
+	mor_w_object(w);
+	mor_w_pair(w, "file", mor_kzip_path(info->kzip));
+	mor_w_pair(w, "root", mor_kzip_root(info->kzip));
+	mor_w_pair(w, "encoding", mor_kzip_encoding_name(mor_kzip_encoding(info->kzip)));
+	mor_w_pair_int(w, "files", (int64_t)mor_kzip_file_count(info->kzip));
+	mor_w_pair_int(w, "bytes", (int64_t)all_bytes(info->kzip));
+	mor_w_key(w, "units");
+	mor_w_array(w);
 	show_units(info);
-	mor_w_end(&w);
-	mor_w_pair_int(&w, "broken", (int64_t)info->broken);
-	mor_w_pair_int(&w, "missing", (int64_t)info->missing);
-	mor_w_end(&w);
-	if (mor_buf_failed(&json))
-		return mor_fail(err, json.status, "%s", mortise_status_text(json.status));
-	mor_out_json(info->cli, mor_buf_view(&json));
+	mor_w_end(w);
+	mor_w_pair_int(w, "broken", (int64_t)info->broken);
+	mor_w_pair_int(w, "missing", (int64_t)info->missing);
+	mor_w_end(w);
+	if (mor_buf_failed(w->out))
+		return mor_fail(err, w->out->status, "%s", mortise_status_text(w->out->status));
+	mor_out_json(info->cli, mor_buf_view(w->out));
 	return 0;
 }
 
@@ -233,8 +231,9 @@ int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
 {
 	const struct mor_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_kzip_warned warned;
-	struct info info = { .cli = cli };
+	struct info info = { .cli = cli, .w = { .out = cli->json ? &json : NULL } };
 	int r;
 
 	if (cli->words.count != 2)

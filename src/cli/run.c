@@ -74,7 +74,7 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 	const struct mor_words *words = &run->cli->words;
 
 	for (size_t i = 0; rows[i].dialect; i++) {
-		if (strcmp(rows[i].dialect, run->dialect) != 0)
+		if (!run->dialect || strcmp(rows[i].dialect, run->dialect) != 0)
 			continue;
 		if (words->unknown && !rows[i].own_options)
 			return mor_options_refuse(groups, words->unknown, err);

@@ -1,32 +1,18 @@
 /*
- * Before a plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so that no
- * script hangs; then the text is the command that answers.
+ * Before a Sunscreen plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so
+ * that no script hangs; then the text is the command that answers.
  */
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/network.h"
 #include "cli/output.h"
 #include "cli/run_sunscreen.h"
 #include "cli/signals.h"
-#include "store/approval.h"
-
-/* Does the manifest ask for it? What the user has written, in --set or a file of their own, needs no second word. */
-static bool manifest_asks(const struct mor_manifest *m)
-{
-	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
-	const char *file = m->file ? strrchr(m->file, '/') : NULL, *origin = network ? strrchr(network->origin, '/') : NULL;
-
-	if (!network || strcmp(network->json, "true") != 0)
-		return false;
-	if (!file)
-		return true;
-	origin = origin ? origin + 1 : network->origin;
-	return strncmp(origin, file + 1, strlen(file + 1)) == 0;
-}
 
 /* As a shell would read it back. */
 static void append_quoted(struct mor_buf *out, const char *word)
@@ -65,20 +51,25 @@ static int not_granted(struct mor_run *run, const struct mor_manifest *m, mortis
 static void tell(struct mor_run *run, const struct mor_manifest *m, const char *workspace)
 {
 	const struct mor_setting *read_paths = mor_manifest_setting(m, "sandbox", "read");
-	bool writes = false;
+	const struct mor_setting *place = mor_manifest_setting(m, "sandbox", "workspace");
+	bool writes = false, spawns = false;
 	char shown[300];
 
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
+	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
 	mor_note(run->cli, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
 	mor_note(run->cli, "  network          connect to any host, and so send what it can read");
-	mor_note(run->cli, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
+	if (!place || !place->text || *place->text)
+		mor_note(run->cli, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
 		mor_note(run->cli, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
+	if (spawns)
+		mor_note(run->cli, "  programs         start the system's programs, confined as it is");
 }
 
 /* One line from the terminal; anything but yes is no. */
-static bool answered_yes(struct mor_run *run)
+static bool answered_yes(void)
 {
 	char line[64];
 	ssize_t n;
@@ -89,18 +80,16 @@ static bool answered_yes(struct mor_run *run)
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
 	if (n <= 0)
-		mor_note(run->cli, "%s", "");
+		fputc('\n', stderr); /* nobody has typed the end of this line */
 	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
 }
 
 int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const char *workspace, mortise_error *err)
 {
-	struct mor_approval approval = {
-		.directory = m->dir, .name = m->name, .version = m->version, .manifest = m->file, .permission = "network",
-	};
+	struct mor_approval approval = mor_network_approval(m);
 	int r;
 
-	if (run->args->plugin.unconfined || !m->file || !manifest_asks(m))
+	if (run->args->plugin.unconfined || !mor_network_asked(m))
 		return 0;
 	r = mor_approval_find(&approval, err);
 	if (r != 0)
@@ -109,7 +98,7 @@ int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const cha
 		if (!isatty(STDIN_FILENO) || !run->cli->err_terminal)
 			return not_granted(run, m, err);
 		tell(run, m, workspace);
-		if (!answered_yes(run))
+		if (!answered_yes())
 			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") : not_granted(run, m, err);
 	}
 	return mor_approval_grant(&approval, err);

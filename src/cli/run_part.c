@@ -92,6 +92,23 @@ static void on_event(const mortise_event *event, void *arg)
 		mor_note(cli, "%s| %s", p->manifest->name, shown);
 }
 
+/* What is odd about manifest and permissions, before anything runs: a misspelt key, a path that is not there. */
+static void tell_warnings(struct mor_part *p)
+{
+	struct mor_cli *cli = p->sun->run->cli;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_json_iter it;
+	char *text = NULL, shown[600];
+
+	if (mortise_plugin_describe(p->plugin, &text) == 0)
+		(void)mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
+	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "warnings"));
+	while (doc && mor_json_next(&it))
+		mor_note(cli, "%swarning%s: %s", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli),
+			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+	mortise_free(text);
+}
+
 static int open_plugin(struct mor_part *p, mortise_error *err)
 {
 	struct mor_run *run = p->sun->run;
@@ -107,16 +124,22 @@ static int open_plugin(struct mor_part *p, mortise_error *err)
 	mor_session_plugin_options(&p->session, p->typed, NULL, &opt);
 	opt.on_event = on_event;
 	opt.arg = p;
-	return mortise_plugin_new(p->session.host, &opt, &p->plugin, err);
+	r = mortise_plugin_new(p->session.host, &opt, &p->plugin, err);
+	if (r == 0 && !p->plugin_args.unconfined) /* that one has been told */
+		tell_warnings(p);
+	return r;
 }
 
 /* ---- params ---- */
 
 static int write_context(struct mor_part *p, struct mor_writer *w, mortise_error *err)
 {
-	struct mor_json_iter it = mor_json_iter(mor_doc_root(p->sun->context));
+	const struct mor_value *more = mor_doc_root(p->sun->context);
+	struct mor_json_iter it = mor_json_iter(more);
 	MOR_CLEAN(mor_buf) struct mor_buf idl = MOR_BUF_INIT;
-	int r = mor_workspace_idl(p->sun->workspace, p->sun->run->args->idl, &idl, err);
+	const char *given = p->sun->run->args->idl;
+	/* Whoever brings one in --context means that one. */
+	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->sun->workspace, given, &idl, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -124,7 +147,9 @@ static int write_context(struct mor_part *p, struct mor_writer *w, mortise_error
 	mor_w_pair(w, "workspace_root", p->sun->workspace);
 	if (r > 0)
 		mor_w_pair_raw(w, "idl", mor_buf_view(&idl));
-	while (p->sun->context && mor_json_next(&it)) {
+	while (more && mor_json_next(&it)) {
+		if (mor_slice_is(it.name, "workspace_root") || (r > 0 && mor_slice_is(it.name, "idl")))
+			continue;
 		mor_w_key_slice(w, it.name);
 		mor_w_value(w, it.value);
 	}

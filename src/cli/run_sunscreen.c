@@ -39,13 +39,19 @@ static struct mor_report report_of(const struct mor_part *p)
 				    .exit_code = exit_code(p) };
 }
 
+/* Before its manifest was read there is only what the user typed. */
+static const char *name_of(const struct mor_part *p)
+{
+	return p->manifest ? p->manifest->name : p->typed;
+}
+
 /* Members of one part's object. */
 static void write_members(const struct mor_part *p, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 
 	mor_w_pair_bool(w, "ok", p->err.code == 0);
-	mor_w_pair(w, "plugin", p->manifest ? p->manifest->name : p->typed);
+	mor_w_pair(w, "plugin", name_of(p));
 	if (p->err.code) {
 		struct mor_report report = report_of(p);
 
@@ -88,7 +94,7 @@ static void print_text(const struct mor_part *p)
 	else if (mor_json_type(mor_doc_root(doc)) > MOR_JSON_NULL && p->json)
 		mor_out_json(cli, mor_slice_of(p->result)); /* any JSON: shown as it is */
 	else
-		mor_outf(cli, "%s ran %s\n", p->manifest->name, p->action);
+		mor_outf(cli, "%s ran %s\n", name_of(p), p->action);
 	print_files(cli, mor_buf_view(&p->files));
 }
 
@@ -267,8 +273,11 @@ static int read_context(struct mor_sun *sun, mortise_error *err)
 int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_sun sun = { .run = run };
-	int r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
+	int r;
 
+	if (run->args->gassist.system_info || run->args->gassist.session_limit)
+		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
+	r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
 	if (r == 0)
 		r = read_context(&sun, err);
 	if (r == 0 && run->args->hook && run->cli->words.unknown)

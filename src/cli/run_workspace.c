@@ -199,8 +199,12 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, m
 {
 	const char *const parts[] = { ".sunscreen", "plugins", name };
 	MOR_CLEAN_TEXT char *plugins = join(workspace, ".sunscreen/plugins");
-	int dir = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC), r = dir < 0 ? -errno : 0;
+	int dir, r;
 
+	if (!*name || *name == '.' || strchr(name, '/')) /* manifests are checked; --set plugin.name=... is not */
+		return mor_fail(err, MORTISE_EINPUT, "\"%s\" cannot be the name of a scratch directory", name);
+	dir = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = dir < 0 ? -errno : 0;
 	for (size_t i = 0; i < 3 && r == 0; i++)
 		r = make_below(&dir, parts[i]);
 	if (dir >= 0)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/network.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/watch.h"
@@ -198,11 +199,22 @@ void mor_session_close(struct mor_session *session)
 	mor_free(session->config);
 }
 
+/* Only `mortise run` asks; whoever else starts such a plugin has not been told what it could send. */
+static void withhold_network(struct mor_session *s, const char *path)
+{
+	if (s->args->unconfined || !mor_network_withheld(path, s->args->dialect, s->set.item))
+		return;
+	if (mor_opt_list_add(&s->set, "sandbox.network=false") == 0)
+		mor_note(s->cli, "%swarning%s: %s asks for the network, and nobody has granted it: it goes without ('mortise run' asks)",
+			 mor_style_err(s->cli, MOR_STYLE_WARN), mor_style_err_end(s->cli), path);
+}
+
 void mor_session_plugin_options(struct mor_session *session, const char *path, const char *const *argv,
 				mortise_plugin_options *ret)
 {
 	const struct mor_plugin_args *args = session->args;
 
+	withhold_network(session, path);
 	*ret = (mortise_plugin_options){
 		.size = sizeof(*ret),
 		.path = path,

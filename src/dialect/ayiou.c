@@ -281,9 +281,9 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.frame_limit = 16 * 1024 * 1024,
 	.queue_limit = 64 * 1024 * 1024,
 	.stop = { .bye_ms = 5000, .term_ms = 6000, .kill_ms = 2000 },
-	/* max_restarts of the bot's TOML. The time is short enough that a message which crashes it now and then does
-	 * not end the plugin for good. */
-	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 3, .period_ms = 20000 },
+	/* max_restarts of the bot's TOML. The time is short enough that a message which crashes it now and then does not
+	 * end the plugin for good, and events wait for it meanwhile: so it is never away for long. */
+	.restart = { .first_ms = 100, .cap_ms = 2000, .intensity = 3, .period_ms = 20000 },
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,

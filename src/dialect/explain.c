@@ -45,7 +45,7 @@ void mor_explain_wrap(struct mor_buf *out, unsigned at, unsigned indent, const c
 	mor_buf_byte(out, '\n');
 }
 
-static void heading(struct mor_buf *out, const char *title)
+void mor_explain_heading(struct mor_buf *out, const char *title)
 {
 	mor_buf_printf(out, "\n%s\n", title);
 	for (size_t i = 0; i < strlen(title); i++)
@@ -118,113 +118,119 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Sandbox", d->confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
 }
 
-/* ---- the session, drawn ---- */
-
-#define LANE 60 /* between the two life lines */
-
-static void lane(struct mor_buf *out, const char *text)
+bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method)
 {
-	mor_buf_printf(out, "   |  %-*.*s|\n", LANE - 2, LANE - 2, text);
+	size_t len = method->when ? strcspn(method->when, "=") : 0;
+
+	for (const struct mor_quirk *q = dialect->quirks; len && q && q->name; q++)
+		if (strlen(q->name) == len && memcmp(q->name, method->when, len) == 0)
+			return q->def && strcmp(q->def, method->when + len + 1) == 0;
+	return !method->when;
 }
 
-static void arrow(struct mor_buf *out, bool to_plugin)
+/* ---- the wire ---- */
+
+static const struct mor_bit_name wire_rules[] = {
+	{ MOR_WIRE_INT31_IDS, "Ids are integers from 1, below 2^31." },
+	{ MOR_WIRE_JSONRPC_OPTIONAL, "A message without \"jsonrpc\" is taken with a warning; --strict refuses it." },
+	{ MOR_WIRE_ERROR_NULL_OK, "\"error\": null beside a result is no error; --strict refuses it." },
+	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "An error with id null fails the only call in flight." },
+	{ MOR_WIRE_NAN_OK, "NaN and Infinity are taken as numbers." },
+	{ MOR_WIRE_BATCH_IN, "The plugin may send batches." },
+	{ MOR_WIRE_ANY_REPLY_ID, "With one call in flight any response is its answer, whatever its id." },
+	{ MOR_WIRE_EOF_ANSWERS_BYE, "The end of its output, or its exit, answers the message that asks it to stop." },
+	{ MOR_WIRE_PLUGIN_GREETS, "The plugin greets: it is ready once its own first request was answered." },
+	{ MOR_WIRE_ANY_REF, "A notification that names no call, or none that there was, is about the running one." },
+	{ MOR_WIRE_ANSWER_FAULTS, "What is no JSON-RPC is answered with -32700 or -32600, id null." },
+	{ 0, NULL },
+};
+
+static void wire(const struct mor_dialect *d, struct mor_buf *out)
 {
-	char dashes[LANE + 1];
-
-	memset(dashes, '-', LANE);
-	dashes[LANE] = '\0';
-	dashes[to_plugin ? LANE - 1 : 0] = to_plugin ? '>' : '<';
-	mor_buf_printf(out, "   |%s|\n", dashes);
-}
-
-/* The members an answer may have, as many as fit the lane: a reminder, not the list (that is below). */
-static void draw_answer(const struct mor_method *m, struct mor_buf *out)
-{
-	char names[LANE] = "";
-	size_t used = 0;
-
-	for (const struct mor_field *f = m->result; f && f->name && used + strlen(f->name) + 4 < sizeof(names); f++)
-		if (strcmp(f->name, "*") != 0)
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
-	lane(out, used ? names : "result");
-	arrow(out, m->from == MOR_FROM_PLUGIN);
-}
-
-/* One message, and its answer where one comes. Messages of the plugin are drawn the other way. */
-static void draw(const struct mor_dialect *d, const struct mor_method *m, const char *remark, struct mor_buf *out)
-{
-	char limit[32], text[LANE];
-	bool to_plugin = m->from == MOR_FROM_HOST;
-
-	snprintf(text, sizeof(text), "%s%s%s%s%s", mor_explain_name(d, m),
-		 remark ? "  " : "", remark ? remark : "", m->timeout_ms ? "  within " : "",
-		 m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
-	lane(out, text);
-	arrow(out, to_plugin);
-	if (m->settle != MOR_BY_WRITE)
-		draw_answer(m, out);
-}
-
-static void draw_role(const struct mor_dialect *d, enum mor_role role, const char *remark, struct mor_buf *out)
-{
-	const struct mor_method *m = NULL;
-
-	while ((m = mor_dialect_role(d, role, m)))
-		draw(d, m, remark, out);
-}
-
-/* In the order of a real session, whatever the order of the table. */
-static void session(const struct mor_dialect *d, struct mor_buf *out)
-{
-	char text[LANE + 24], a[32];
-
-	heading(out, "A session");
-	mor_buf_printf(out, "  host%*splugin\n", LANE - 4, "");
-	lane(out, "starts the process");
-	draw_role(d, MOR_ROLE_HELLO, NULL, out);
-	draw_role(d, MOR_ROLE_INIT, "configuration", out);
-	if (d->health.flags & MOR_HEALTH_FIRST)
-		draw_role(d, MOR_ROLE_PING, "before the first call", out);
-	draw_role(d, MOR_ROLE_CALL, NULL, out);
-	if (d->wire & MOR_WIRE_PLUGIN_GREETS) {
-		draw_role(d, MOR_ROLE_SERVE, NULL, out);
-		draw_role(d, MOR_ROLE_LOG, NULL, out);
-		draw_role(d, MOR_ROLE_DONE, NULL, out);
-	}
-	lane(out, "stop");
-	draw_role(d, MOR_ROLE_BYE, NULL, out);
-	lane(out, "closes stdin");
-	snprintf(text, sizeof(text), "SIGTERM %s after the stop began", mor_format_ms(d->stop.term_ms, a));
-	lane(out, text);
-	snprintf(text, sizeof(text), "SIGKILL %s after that", mor_format_ms(d->stop.kill_ms, a));
-	lane(out, text);
+	mor_explain_heading(out, "On the wire");
+	for (const struct mor_bit_name *rule = wire_rules; rule->name; rule++)
+		if (d->wire & rule->bit)
+			mor_explain_wrap(out, 0, 2, rule->name);
+	mor_explain_wrap(out, 0, 2, d->wire & MOR_WIRE_NOISE_IS_BREACH
+				    ? "Bytes on its stdout that are no message end the session."
+				    : "Bytes on its stdout that are no message are skipped and told as noise.");
 }
 
 /* ---- time, health, restart ---- */
 
-/* What happens after a time-out; all calls of a dialect share it, so the first one speaks for them. */
+/* What happens after a time-out where the slot stays taken; all such calls of a dialect share it. */
 static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL);
 	char limit[32];
 
-	if (!m || m->late != MOR_LATE_DROP)
+	if (!m || m->late != MOR_LATE_DROP || !m->timeout_ms)
 		return;
 	mor_buf_printf(out, "\n  A plugin that let a call time out has %s to answer late (that answer is dropped).\n"
 		       "  After that it counts as wedged: it is stopped and started again.\n",
 		       m->late_ms ? mor_format_ms(m->late_ms, limit) : "as long again");
 }
 
+/* What is special about a limit: its clock, a total, an acknowledgement, its end, the quirk that brings it in. */
+static void limit_remarks(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *text)
+{
+	static const char *const clocks[] = {
+		[MOR_FROM_WRITE] = "",
+		[MOR_FROM_SIGN] = "since the plugin's last message (--strict: since the request), ",
+		[MOR_FROM_PIECE] = "since its last piece, ",
+	};
+	static const char *const lates[] = {
+		[MOR_LATE_DROP] = "",
+		[MOR_LATE_CANCEL] = "then it is cancelled on the wire, ",
+		[MOR_LATE_KILL] = "then the plugin is killed, ",
+		[MOR_LATE_FORGET] = "then it is given up and its slot free, ",
+	};
+	char limit[32];
+
+	mor_buf_text(text, m->from == MOR_FROM_PLUGIN ? "since the start of the process, " : clocks[m->clock]);
+	if (m->max_ms)
+		mor_buf_printf(text, "at most %s in all, ", mor_format_ms(m->max_ms, limit));
+	if (m->ack_ms)
+		mor_buf_printf(text, "acknowledged within %s, ", mor_format_ms(m->ack_ms, limit));
+	if (m->timeout_ms)
+		mor_buf_text(text, lates[m->late]);
+	if (!mor_explain_in_force(d, m))
+		mor_buf_printf(text, "with %s, ", m->when);
+	if (text->len)
+		text->len -= 2;
+	mor_buf_byte(text, '\0');
+}
+
+static void one_limit(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+	char limit[32], label[80];
+
+	limit_remarks(d, m, &text);
+	mor_buf_printf(out, "  %-23s ", mor_explain_label(d, m, label));
+	if (text.len > 1) {
+		mor_buf_printf(out, "%-9s ", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
+		mor_explain_wrap(out, 36, 36, text.data);
+	} else {
+		mor_buf_printf(out, "%s\n", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
+	}
+	if (mor_buf_failed(&text) && !out->status)
+		out->status = text.status;
+	mor_buf_fini(&text);
+}
+
 static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 {
 	char limit[32];
 
-	heading(out, "Time limits");
+	mor_explain_heading(out, "Time limits");
 	for (const struct mor_method *m = d->methods; m->name; m++)
-		if (m->from == MOR_FROM_HOST || m->role == MOR_ROLE_HELLO)
-			mor_buf_printf(out, "  %-24s%s%s\n", mor_explain_name(d, m),
-				       m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none",
-				       m->from == MOR_FROM_HOST ? "" : " from the start of the process");
+		if (m->from == MOR_FROM_HOST || m->timeout_ms)
+			one_limit(d, m, out);
+	if (d->session_ms) {
+		mor_buf_printf(out, "  %-24s%-9s ", "a session in all", mor_format_ms(d->session_ms, limit));
+		mor_explain_wrap(out, 36, 36, "since the answer that opened it, told 30 s before, then the plugin is killed");
+	}
 	lateness(d, out);
 }
 
@@ -237,38 +243,59 @@ static void health_times(const struct mor_health *h, struct mor_buf *out)
 		 h->flags & MOR_HEALTH_LATE ? ", after a time-out" : "",
 		 h->flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) ? ", every " : "",
 		 h->flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) ? mor_format_ms(h->every_ms, every) : "",
-		 h->flags & MOR_HEALTH_BUSY ? "" : h->flags & MOR_HEALTH_IDLE ? " while idle" : "");
+		 h->flags & MOR_HEALTH_BUSY ? ", also while it works" : h->flags & MOR_HEALTH_IDLE ? " while idle" : "");
 	line(out, "Asked", text[0] == ',' ? text + 2 : text);
+}
+
+/* By the word in the answer, or by the answer alone. */
+static void verdicts(const struct mor_health *h, struct mor_buf *out)
+{
+	char text[160];
+
+	if (!h->at) {
+		line(out, "Good", "any answer");
+		return;
+	}
+	snprintf(text, sizeof(text), "%s: %s", h->at, h->good ? h->good : "");
+	line(out, "Good", text);
+	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning", h->fair ? h->fair : "none");
+	line(out, "Fair", text);
 }
 
 static void health(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *ping = mor_dialect_role(d, MOR_ROLE_PING, NULL);
 	const struct mor_health *h = &d->health;
-	char text[160];
+	char text[160], misses[48] = "silence";
 
 	if (!ping)
 		return;
-	heading(out, "Health");
+	mor_explain_heading(out, "Health");
 	line(out, "Method", ping->name);
 	health_times(h, out);
-	snprintf(text, sizeof(text), "%s: %s", h->at ? h->at : "any answer", h->good ? h->good : "");
-	line(out, "Good", text);
-	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning", h->fair ? h->fair : "none");
-	line(out, "Fair", text);
-	snprintf(text, sizeof(text), "%s, silence, a crash: %s", h->bad ? h->bad : "none",
+	verdicts(h, out);
+	if (h->misses > 1)
+		snprintf(misses, sizeof(misses), "%u unanswered in a row", h->misses);
+	snprintf(text, sizeof(text), "%s%s%s, a crash: %s", h->bad ? h->bad : "", h->bad ? ", " : "", misses,
 		 h->flags & MOR_HEALTH_KILL ? "the plugin is killed" : "the plugin is marked unhealthy");
 	line(out, "Bad", text);
+	if (h->flags & MOR_HEALTH_LEARN)
+		line(out, "While it works", "an unanswered one counts only once it has answered one during a call: some plugins cannot; "
+		     "any message of it is a sign of life");
 }
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
 {
+	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
 	char a[32], b[32], text[200];
 
-	heading(out, "Stop and restart");
-	if (mor_dialect_role(d, MOR_ROLE_BYE, NULL)) {
-		snprintf(text, sizeof(text), "%s, its answer (%s); then stdin is closed",
-			 mor_dialect_role(d, MOR_ROLE_BYE, NULL)->name, mor_format_ms(d->stop.bye_ms, a));
+	mor_explain_heading(out, "Stop and restart");
+	if (bye && bye->settle == MOR_BY_WRITE) {
+		snprintf(text, sizeof(text), "%s; then stdin is closed", bye->name);
+		line(out, "First", text);
+	} else if (bye) {
+		snprintf(text, sizeof(text), "%s, its answer (%s); then stdin is closed", bye->name,
+			 mor_format_ms(d->stop.bye_ms, a));
 		line(out, "First", text);
 	} else {
 		line(out, "First", "stdin is closed");
@@ -299,7 +326,7 @@ static void codes(const struct mor_dialect *d, struct mor_buf *out)
 {
 	if (!d->codes)
 		return;
-	heading(out, "Error codes");
+	mor_explain_heading(out, "Error codes");
 	for (const struct mor_code *c = d->codes; c->name; c++) {
 		mor_buf_printf(out, "  %6lld  %-20s  ", (long long)c->code, c->name);
 		mor_explain_wrap(out, 32, 32, c->doc);
@@ -311,7 +338,7 @@ static void codes(const struct mor_dialect *d, struct mor_buf *out)
 /* The keys are those of manifest/keys.c, which this room may not include. */
 static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 {
-	heading(out, "Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
+	mor_explain_heading(out, "Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
 	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, version, description");
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
 	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
@@ -341,8 +368,9 @@ int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out)
 	mor_explain_wrap(out, 0, 0, dialect->doc);
 	mor_buf_byte(out, '\n');
 	basics(dialect, out);
-	session(dialect, out);
-	heading(out, "Methods");
+	mor_explain_session(dialect, out);
+	wire(dialect, out);
+	mor_explain_heading(out, "Methods");
 	mor_explain_methods(dialect, out);
 	time_limits(dialect, out);
 	health(dialect, out);
@@ -350,7 +378,7 @@ int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out)
 	codes(dialect, out);
 	configuration(dialect, out);
 	if (dialect->example) {
-		heading(out, "Example");
+		mor_explain_heading(out, "Example");
 		mor_buf_printf(out, "  %s\n", dialect->example);
 	}
 	return out->status;

@@ -1,4 +1,5 @@
 /* The methods of `mortise explain`: a row each, with its fields. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const char *necessity(const struct mor_field *f, char out[64])
 	if (f->when && (f->flags & MOR_F_REQUIRED))
 		snprintf(out, 64, ", if %s", f->when);
 	else if (f->flags & MOR_F_REQUIRED)
-		return ", required";
+		return f->flags & MOR_F_STRICT_ONLY ? ", with --strict" : ", required";
 	else if (f->flags & MOR_F_ANY_OF)
 		return ", one at least";
 	else
@@ -69,19 +70,110 @@ static void list_fields(struct mor_buf *out, unsigned indent, const struct mor_f
 			one_field(out, indent, f);
 }
 
-static void facts(const struct mor_method *m, struct mor_buf *out)
+static void fact(struct mor_buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void fact(struct mor_buf *out, const char *format, ...)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+	va_list args;
+
+	va_start(args, format);
+	mor_buf_vprintf(&text, format, args);
+	va_end(args);
+	mor_buf_byte(&text, '\0');
+	if (mor_buf_failed(&text) && !out->status)
+		out->status = text.status;
+	mor_explain_wrap(out, 0, 4, text.data ? text.data : "");
+	mor_buf_fini(&text);
+}
+
+/* "complete or error": the notifications that end a call. */
+static void enders(const struct mor_dialect *d, struct mor_buf *out)
+{
+	for (const struct mor_method *m = d->methods; m->name; m++)
+		if (m->from == MOR_FROM_PLUGIN && (m->role == MOR_ROLE_DONE || m->role == MOR_ROLE_FAIL))
+			mor_buf_printf(out, "%s%s", out->len ? " or " : "", m->name);
+	mor_buf_byte(out, '\0');
+}
+
+/* With blanks between the members, where the line may break. */
+static void template(const struct mor_method *m, struct mor_buf *out)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+
+	for (const char *c = m->template; *c; c++)
+		mor_buf_printf(&text, "%c%s", *c, *c == ',' ? " " : "");
+	mor_buf_byte(&text, '\0');
+	if (text.status && !out->status)
+		out->status = text.status;
+	fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s", text.data ? text.data : "");
+	mor_buf_fini(&text);
+}
+
+/* How it is called, and what ends it. */
+static void course(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
+{
+	struct mor_buf ends = MOR_BUF_INIT;
+	char limit[32];
+
+	enders(d, &ends);
+	if (m->when)
+		fact(out, "Only with the quirk %s%s", m->when, mor_explain_in_force(d, m) ? " (the default)" : "");
+	if (m->action && strcmp(m->action, "*") == 0)
+		fact(out, "What is called by any name that no other method has becomes this");
+	else if (m->action && strcmp(m->action, m->name) != 0)
+		fact(out, "Called as %s", m->action);
+	if (m->flags & MOR_M_NOTE)
+		fact(out, "A notification: nothing comes back");
+	if (m->settle == MOR_BY_FIRST && ends.data)
+		fact(out, "Ended by its response, %s, whichever comes first", ends.data);
+	if (m->settle == MOR_BY_NOTE && ends.data)
+		fact(out, "Its response only acknowledges%s%s; ended by %s", m->ack_ms ? ", within " : "",
+		     m->ack_ms ? mor_format_ms(m->ack_ms, limit) : "", ends.data);
+	if (m->keep)
+		fact(out, "%s true opens or keeps a session, in which input is taken", m->keep);
+	if (m->template)
+		template(m, out);
+	if (ends.status && !out->status)
+		out->status = ends.status;
+	mor_buf_fini(&ends);
+}
+
+/* What its answer, or the note itself, means. */
+static void meaning(const struct mor_method *m, struct mor_buf *out)
 {
 	const char *also = m->flags & MOR_M_WHY_FAILS ? m->why : NULL;
+	bool inverted = m->ok && m->ok[0] == '!';
 
-	if (m->needs)
-		mor_buf_printf(out, "    Needs interface %s\n", m->needs);
 	if (m->flags & MOR_M_OPTIONAL)
-		mor_buf_text(out, "    -32601 as answer means \"not implemented\" and is no fault\n");
+		fact(out, "-32601 as answer means \"not implemented\" and is no fault");
+	if (m->flags & MOR_M_TOLERANT)
+		fact(out, "An error, null or silence as answer is only a warning");
+	if (m->flags & MOR_M_ONE_AT_A_TIME)
+		fact(out, "One at a time: a second one before the first has ended is a breach of the protocol");
 	if (m->ok)
-		mor_buf_printf(out, "    Failed when %s is false%s%s%s\n", m->ok, also ? ", or when " : "", also ? also : "",
-			       also ? " is not null" : "");
+		fact(out, "Failed when %s is %s%s%s%s", m->ok + inverted, inverted ? "true" : "false", also ? ", or when " : "",
+		     also ? also : "", also ? " is not null" : "");
+	if (m->why && m->ok && !also)
+		fact(out, "%s then says why", m->why);
+	if (m->ref)
+		fact(out, "Belongs to the call whose id is at %s", m->ref);
+	if (m->data)
+		fact(out, "What it brings is at %s%s%s", m->data, m->level ? ", how serious it is at " : "", m->level ? m->level : "");
+	if (m->code)
+		fact(out, "Its code is at %s%s%s", m->code, m->why ? ", its text at " : "", m->why ? m->why : "");
+}
+
+static void facts(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
+{
+	course(d, m, out);
+	if (m->needs)
+		fact(out, "Needs interface %s", m->needs);
+	meaning(m, out);
+	if (m->also)
+		fact(out, "Also spelled %s", m->also);
 	if (m->spec)
-		mor_buf_printf(out, "    Specification: %s\n", m->spec);
+		fact(out, "Specification: %s", m->spec);
 }
 
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method)
@@ -94,15 +186,24 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 	return "any method";
 }
 
+const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80])
+{
+	bool tells = method->action && !strchr(method->action, '*') && strcmp(method->action, method->name) != 0;
+
+	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), tells ? " (" : "", tells ? method->action : "",
+		 tells ? ")" : "");
+	return out;
+}
+
 static void one_method(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
-	char limit[32];
+	char limit[32], label[80];
 
-	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_name(d, m), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
+	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_label(d, m, label), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
 		       m->timeout_ms ? "    " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);
-	facts(m, out);
+	facts(d, m, out);
 	if (m->params) {
 		mor_buf_text(out, "    params\n");
 		list_fields(out, 6, m->params);

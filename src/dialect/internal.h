@@ -33,8 +33,15 @@ const char *mor_late_text(enum mor_late late);
 typedef void mor_alternative_fn(struct mor_slice one, void *arg);
 void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg);
 
+/* False: a row that another value of its quirk would bring in. */
+bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method);
+void mor_explain_heading(struct mor_buf *out, const char *title);
+/* The drawing, in a file of its own. */
+void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out);
 /* "any other method" for "*". */
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method);
+/* The same, with what the embedder calls it where that tells rows apart: "lifecycle (startup)". */
+const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80]);
 /* Per-method part of `explain`, in a file of its own. */
 void mor_explain_methods(const struct mor_dialect *dialect, struct mor_buf *out);
 /* Text wrapped at 100 columns, every line behind `indent` blanks; the first begins at column `at`. */

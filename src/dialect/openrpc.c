@@ -117,21 +117,69 @@ static void schema(struct mor_writer *w, const struct mor_field *f)
 	mor_w_end(w);
 }
 
-static void params(struct mor_writer *w, const struct mor_field *fields)
+/* ---- methods: rows that share a name are one ---- */
+
+/* The next row of the same side that goes over the wire under the same name, beginning with `after` itself where it is
+ * NULL: "lifecycle" is sent for several reasons. */
+static const struct mor_method *same_name(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *after)
+{
+	for (const struct mor_method *row = after ? after + 1 : d->methods; row->name; row++)
+		if (row->from == m->from && strcmp(row->name, m->name) == 0)
+			return row;
+	return NULL;
+}
+
+static const struct mor_field *find_field(const struct mor_field *fields, const char *name)
+{
+	for (; fields && fields->name; fields++)
+		if (strcmp(fields->name, name) == 0)
+			return fields;
+	return NULL;
+}
+
+/* A param that only some of the rows have can be left out. */
+static bool in_all(const struct mor_dialect *d, const struct mor_method *m, const char *name)
+{
+	for (const struct mor_method *row = same_name(d, m, NULL); row; row = same_name(d, m, row)) {
+		const struct mor_field *f = find_field(row->params, name);
+
+		if (!f || !is_required(f))
+			return false;
+	}
+	return true;
+}
+
+static bool in_earlier(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *until, const char *name)
+{
+	for (const struct mor_method *row = same_name(d, m, NULL); row && row != until; row = same_name(d, m, row))
+		if (find_field(row->params, name))
+			return true;
+	return false;
+}
+
+static void param(struct mor_writer *w, const struct mor_field *f, bool must)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "name", f->name);
+	if (f->doc)
+		mor_w_pair(w, "description", f->doc);
+	mor_w_pair_bool(w, "required", must);
+	mor_w_key(w, "schema");
+	schema(w, f);
+	mor_w_end(w);
+}
+
+/* Required ones first: the meta-schema does not ask for it, but generators do. */
+static void params(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
 {
 	mor_w_key(w, "params");
 	mor_w_array(w);
-	for (const struct mor_field *f = fields; f && f->name; f++) {
-		if (!is_member(f))
-			continue;
-		mor_w_object(w);
-		mor_w_pair(w, "name", f->name);
-		if (f->doc)
-			mor_w_pair(w, "description", f->doc);
-		mor_w_pair_bool(w, "required", is_required(f));
-		mor_w_key(w, "schema");
-		schema(w, f);
-		mor_w_end(w);
+	for (int round = 0; round < 2; round++) {
+		for (const struct mor_method *row = same_name(d, m, NULL); row; row = same_name(d, m, row)) {
+			for (const struct mor_field *f = row->params; f && f->name; f++)
+				if (is_member(f) && in_all(d, m, f->name) == (round == 0) && !in_earlier(d, m, row, f->name))
+					param(w, f, round == 0);
+		}
 	}
 	mor_w_end(w);
 }
@@ -173,11 +221,15 @@ static void method(struct mor_writer *w, const struct mor_dialect *d, const stru
 		mor_w_pair(w, "description", m->doc);
 	if (m->from == MOR_FROM_PLUGIN)
 		mor_w_pair(w, "x-called-by", "plugin");
+	if (m->settle == MOR_BY_WRITE)
+		mor_w_pair_bool(w, "x-notification", true);
 	mor_w_pair_int(w, "x-timeout-ms", m->timeout_ms);
+	if (m->spec)
+		mor_w_pair(w, "x-specification", m->spec);
 	if (m->needs)
 		mor_w_pair(w, "x-needs-interface", m->needs);
 	mor_w_pair(w, "paramStructure", "by-name");
-	params(w, m->params);
+	params(w, d, m);
 	result(w, m);
 	errors(w, d->codes);
 	mor_w_end(w);

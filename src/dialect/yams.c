@@ -333,6 +333,7 @@ static const struct mor_method methods[] = {
 		.params = entities_params,
 		.result = entities_result,
 		.needs = "kg_entity_provider_v1",
+		.spec = "not in it; the real host and its plugins have it",
 		.doc = "One page of entities for the knowledge graph; ask again from next_offset while has_more is true. "
 		       "The manifest's capabilities.kg_entities.rpc_method may name another method.",
 	},

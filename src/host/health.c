@@ -158,6 +158,17 @@ static void judge(mortise_plugin *plugin, struct mor_slice result)
 	mor_doc_free(doc);
 }
 
+/* Pings that were given up and are not waited for any longer: an answer that still comes is told as dropped. */
+static void forget_late(mortise_plugin *plugin)
+{
+	MOR_LIST_EACH(node, after, &plugin->flight) {
+		mortise_call *call = mor_container_of(node, mortise_call, node);
+
+		if (call->state == MOR_CALL_LATE && call->no_slot)
+			mor_health_late(call);
+	}
+}
+
 /* Is silence a fault? Not beside a call, as long as nothing shows that this plugin can do two things at once. */
 static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 {
@@ -191,6 +202,8 @@ static void missed(mortise_plugin *plugin, const mortise_call *ping, const morti
 		return;
 	plugin->health.misses++;
 	mor_health_mark(plugin, 0, "silent", why->text);
+	if (plugin->health.misses > plugin->dialect->health.misses)
+		forget_late(plugin); /* nobody kills it: they must not pile up */
 	if (!wants(plugin, MOR_HEALTH_KILL) || plugin->health.misses < plugin->dialect->health.misses)
 		return;
 	explain_kill(plugin, &error);
@@ -222,6 +235,7 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return;
 	if (verdict->status == 0) {
 		plugin->health.misses = 0;
+		forget_late(plugin); /* it has answered a later one */
 		plugin->health.owed = false;
 		plugin->health.learned |= is_running(plugin, plugin->health.during);
 		judge(plugin, verdict->result);

@@ -35,6 +35,7 @@ struct mor_link_end {
 	int start_code;      /* it was never started: MORTISE_E..., and errno; the text says why         */
 	int os_errno;
 	char syscall[32], path[512], rule[64]; /* with violation                                         */
+	uint64_t cpu_us;     /* processor time of the process and what it waited for; 0: not known       */
 };
 
 enum mor_fault { /* what a plugin may do wrong on the wire */
@@ -66,7 +67,7 @@ struct mor_link_ops {
 	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
-	void (*close_input)(struct mor_link *link); /* after what is queued has been written            */
+	void (*close_input)(struct mor_link *link); /* after what is queued has been written; asked again: at once */
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
 	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */
@@ -82,7 +83,8 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
-	int64_t closed_ms; /* when the plugin's stdin was surely closed; 0: it is open                     */
+	bool closed;       /* the plugin's stdin                                                            */
+	int64_t closed_ms; /* since then, surely                                                           */
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 };

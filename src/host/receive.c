@@ -204,6 +204,15 @@ static void call_note(const struct note *note)
 	}
 }
 
+/* A note cannot be refused: what its table says against it is told. */
+static void note_finding(const struct mor_finding *finding, void *arg)
+{
+	const struct note *note = arg;
+
+	if (finding->fatal || note->plugin->session.strict)
+		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params %s", note->row->name, finding->text);
+}
+
 static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
 {
 	struct note note = { plugin, mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method), message, NULL };
@@ -222,6 +231,8 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	}
 	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0)
 		return; /* out of memory: the scanner has vouched for the JSON */
+	if (note.row->params)
+		mor_validate(note.row->params, mor_doc_root(note.doc), note_finding, &note);
 	if (role == MOR_ROLE_LOG)
 		log_note(&note);
 	else

@@ -125,15 +125,21 @@ static void close_in_now(struct stdio_link *s)
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
 	mor_loop_refresh_now(s->link.loop); /* a grace counts from here, so rather too late than too early */
+	s->link.closed = true;
 	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
+}
+
+static void drop_queue(struct stdio_link *s)
+{
+	mor_buf_reset(&s->queue, 0);
+	s->queue_done = 0;
 }
 
 static void broken_input(struct stdio_link *s)
 {
 	s->link.input_broken = true;
 	close_in_now(s);
-	mor_buf_reset(&s->queue, 0);
-	s->queue_done = 0;
+	drop_queue(s);
 	s->link.events->on_broken(s->link.arg, "closed its stdin");
 }
 
@@ -274,6 +280,11 @@ static void stdio_close_input(struct mor_link *link)
 
 	if (s->intake.dead || s->in_closed)
 		return;
+	if (s->close_wanted) {
+		drop_queue(s);
+		close_in_now(s);
+		return;
+	}
 	s->close_wanted = true;
 	if (!s->in.loop)
 		mor_loop_post(link->loop, &s->flush, on_flush);
@@ -369,6 +380,11 @@ static void on_stderr(void *arg, struct mor_slice line)
 
 /* It is dead, but its last words are in the pipe: read to the end, or to EAGAIN where a descendant holds
  * the pipe open. Pausing ends here; nothing more will come. */
+static uint64_t micros(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
 static void on_exited(void *arg, const struct mor_proc_exit *how)
 {
 	struct stdio_link *s = arg;
@@ -385,6 +401,7 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 		return;
 	end.clean = end.known && !end.by_signal && end.status == 0;
 	end.violation = how->violated;
+	end.cpu_us = micros(&how->how.usage.ru_utime) + micros(&how->how.usage.ru_stime);
 	memcpy(end.syscall, how->syscall, sizeof(end.syscall));
 	memcpy(end.path, how->path, sizeof(end.path));
 	memcpy(end.rule, how->rule, sizeof(end.rule));

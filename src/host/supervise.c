@@ -301,6 +301,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	bool left = mor_client_left(plugin, how);
 
 	MOR_HOLD(plugin);
+	plugin->counters.cpu_us += how->cpu_us;
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
@@ -332,13 +333,17 @@ static void on_end(void *arg, const struct mor_link_end *how)
 /* ---- the stop ladder ---- */
 
 /* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
- * plugin was slow to read what stood before it. */
-static uint32_t held_ms(const mortise_plugin *plugin)
+ * plugin is slow to read what stands before it; who has not read that by now will not get it. */
+static uint32_t held_ms(mortise_plugin *plugin)
 {
-	int64_t closed = plugin->link && plugin->stop.hold ? plugin->link->closed_ms : 0;
-	int64_t rest = closed + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	int64_t rest;
 
-	return closed && rest > 0 ? (uint32_t)rest : 0;
+	if (!plugin->stop.hold || !plugin->link || plugin->end_seen)
+		return 0;
+	if (!plugin->link->closed)
+		plugin->link->ops->close_input(plugin->link);
+	rest = plugin->link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	return rest > 0 ? (uint32_t)rest : 0;
 }
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
@@ -347,9 +352,11 @@ static void on_ladder(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
 
+	uint32_t rest = plugin->rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
+
 	MOR_HOLD(plugin);
-	if (plugin->rung == MOR_RUNG_INPUT && held_ms(plugin))
-		wait_on_rung(plugin, held_ms(plugin));
+	if (rest)
+		wait_on_rung(plugin, rest);
 	else
 		climb(plugin, plugin->rung + 1);
 }

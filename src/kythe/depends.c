@@ -181,14 +181,6 @@ int mor_depends_command(const char *const *arguments, size_t count, struct mor_s
 
 /* ---- make rules ---- */
 
-static bool is_there(const struct mor_strings *strings, struct mor_slice text)
-{
-	for (size_t i = 0; i < strings->count; i++)
-		if (mor_slice_is(text, strings->item[i]))
-			return true;
-	return false;
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -264,7 +256,7 @@ int mor_depends_parse(struct mor_slice rule, struct mor_strings *ret, mortise_er
 		p = take_name(p, end, &name);
 		if (name.len && memchr(name.data, '\0', name.len))
 			return mor_fail(err, MORTISE_EINPUT, "a file name of the compiler's holds a NUL byte");
-		if (name.len && !is_there(ret, mor_buf_view(&name)))
+		if (name.len)
 			r = mor_strings_add(ret, mor_buf_view(&name));
 	}
 	if (r < 0 || mor_buf_failed(&name))

@@ -29,8 +29,7 @@ size_t mor_launcher_words(const char *const *arguments, size_t count);
 const char *mor_compile_output(const char *const *arguments, size_t count);
 /* The same compilation, but told to print its dependencies as a make rule on stdout and to write nothing. */
 int mor_depends_command(const char *const *arguments, size_t count, struct mor_strings *ret);
-/* The files in that rule, each once, in its order and spelling: the main source is the first. MORTISE_EINPUT when it is no
- * such rule. */
+/* The files in that rule, in its order and spelling: the main source is the first. MORTISE_EINPUT when it is no such rule. */
 int mor_depends_parse(struct mor_slice rule, struct mor_strings *ret, mortise_error *err);
 
 /* "c++" for what C compilers take (Kythe has one name for both), "go", "java", ...; NULL: cannot be told by the name. */

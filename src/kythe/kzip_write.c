@@ -245,46 +245,6 @@ int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, c
 
 /* ---- units ---- */
 
-/* A unit whose lists are in order; the parts themselves stay where they are. */
-struct ordered {
-	struct mor_unit unit;
-	struct mor_unit_order order;
-};
-
-static void ordered_fini(struct ordered *ordered)
-{
-	mor_free(ordered->unit.inputs);
-	mor_free(ordered->unit.env);
-	mor_free(ordered->unit.details);
-	mor_unit_order_fini(&ordered->order);
-}
-
-static int order_unit(const struct mor_unit *from, struct ordered *to)
-{
-	struct mor_unit *unit = &to->unit;
-	int r;
-
-	*to = (struct ordered){ .unit = *from };
-	unit->memory = NULL;
-	unit->inputs = mor_alloc(from->input_count * sizeof(*unit->inputs));
-	unit->env = mor_alloc(from->env_count * sizeof(*unit->env));
-	unit->details = mor_alloc(from->detail_count * sizeof(*unit->details));
-	if (!unit->inputs || !unit->env || !unit->details)
-		return MORTISE_ENOMEM;
-	r = mor_unit_order(from, &to->order);
-	if (r < 0)
-		return r;
-	unit->input_count = to->order.input_count;
-	unit->sources = to->order.sources;
-	for (size_t i = 0; i < unit->input_count; i++)
-		unit->inputs[i] = *to->order.inputs[i];
-	for (size_t i = 0; i < unit->env_count; i++)
-		unit->env[i] = *to->order.env[i];
-	for (size_t i = 0; i < unit->detail_count; i++)
-		unit->details[i] = *to->order.details[i];
-	return 0;
-}
-
 static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum place place, const char *digest,
 		       mortise_error *err)
 {
@@ -307,7 +267,7 @@ static int unit_name(const struct mor_unit *unit, const char *name, char digest[
 int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_unit *unit, const char *name,
 			     bool *ret_added, mortise_error *err)
 {
-	__attribute__((cleanup(ordered_fini))) struct ordered ordered = { 0 };
+	MOR_CLEAN(mor_ordered_unit) struct mor_ordered_unit ordered = { 0 };
 	char digest[MOR_DIGEST_SIZE];
 	int r = unit_name(unit, name, digest, err);
 
@@ -317,7 +277,7 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 		*ret_added = false;
 	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? UNITS : PBUNITS, digest))
 		return 0;
-	if (order_unit(unit, &ordered) < 0)
+	if (mor_ordered_unit(unit, &ordered) < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	/* Protobuf first: it is the one that may be impossible, and then nothing must have been added. */
 	if (writer->encoding & MOR_KZIP_PROTO)

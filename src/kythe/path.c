@@ -26,15 +26,13 @@ static void add_element(struct mor_buf *out, size_t floor, struct mor_slice elem
 static void add_elements(struct mor_buf *out, size_t floor, bool absolute, const char *path)
 {
 	while (*path) {
-		struct mor_slice element = { path, strcspn(path, "/") };
+		size_t len = strcspn(path, "/");
+		struct mor_slice element = { path, len };
 
-		path += element.len;
-		path += strspn(path, "/");
-		if (element.len == 0 || mor_slice_is(element, "."))
+		path += len ? len : 1;
+		if (len == 0 || mor_slice_is(element, "."))
 			continue;
-		if (!mor_slice_is(element, ".."))
-			add_element(out, floor, element);
-		else if (!step_up(out, floor) && !absolute)
+		if (!mor_slice_is(element, "..") || (!step_up(out, floor) && !absolute))
 			add_element(out, floor, element);
 	}
 }

@@ -130,8 +130,8 @@ static int read_int32(struct reading *rd, const struct mor_value *value, uint32_
 	return mor_pb_put_number(out, field, (uint64_t)number);
 }
 
-/* Anything that is not base64 alone cannot be turned into bytes. */
-static bool unknown_is_bytes(const struct mor_value *object, struct mor_buf *bytes)
+/* {"@type":...,"value":base64} and nothing else: any type's bytes, unless the type has a field of that name. */
+static bool is_bytes(const struct mor_value *object, struct mor_buf *bytes)
 {
 	struct mor_slice text = mor_json_string(mor_json_get(object, "value"));
 
@@ -142,9 +142,6 @@ static int read_unknown_detail(const struct mor_value *object, struct mor_buf *o
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 
-	if (unknown_is_bytes(object, &bytes))
-		return mor_pb_put_bytes(out, 2, mor_buf_view(&bytes));
-	mor_buf_reset(&bytes, SIZE_MAX);
 	if (mor_json_write(object, false, &bytes) < 0)
 		return MORTISE_ENOMEM;
 	return mor_pb_put_bytes(out, 100, mor_buf_view(&bytes));
@@ -171,6 +168,7 @@ static int read_known_detail(struct reading *rd, const struct mor_value *object,
 
 static int read_any(struct reading *rd, const struct mor_value *object, struct mor_buf *out)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	const struct mor_value *url = mor_json_get(object, "@type");
 	const ProtobufCMessageDescriptor *type;
 	int r;
@@ -181,6 +179,8 @@ static int read_any(struct reading *rd, const struct mor_value *object, struct m
 	if (r < 0)
 		return r;
 	type = mor_detail_type(mor_json_text(url, ""));
+	if (is_bytes(object, &bytes) && !(type && find_field(type, MOR_SLICE("value"))))
+		return mor_pb_put_bytes(out, 2, mor_buf_view(&bytes));
 	return type ? read_known_detail(rd, object, type, out) : read_unknown_detail(object, out);
 }
 
@@ -417,6 +417,40 @@ void mor_pb_to_json(const ProtobufCMessage *message, enum mor_pb_names names, st
 	mor_w_end(w);
 }
 
+/* Fields that we do not know, at any depth: protobuf-c keeps them, JSON has no place for them. */
+static bool has_unknown(const ProtobufCMessage *message)
+{
+	bool found = message->n_unknown_fields != 0;
+
+	for (unsigned i = 0; !found && i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		const char *base = (const char *)message;
+		bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+		const ProtobufCMessage *const *one = (const void *)(base + field->offset);
+		size_t count = repeated ? *(const size_t *)(base + field->quantifier_offset) : 1;
+
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE)
+			continue;
+		if (repeated)
+			one = *(const ProtobufCMessage *const *const *)(const void *)one;
+		for (size_t k = 0; !found && k < count; k++)
+			found = one[k] && has_unknown(one[k]);
+	}
+	return found;
+}
+
+/* Would the members come back as these very bytes? Not if there are fields that we do not know, or another order. */
+static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, struct mor_writer *w)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf again = MOR_BUF_INIT;
+
+	if (mor_pb_pack(message, &again) < 0)
+		w->out->status = again.status;
+	return !has_unknown(message) && mor_slice_eq(mor_buf_view(&again), bytes);
+}
+
+/* Bytes that are not of the type they claim to be are shown as bytes; in an archive also those that would change, and with
+ * them the unit's digest. */
 void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w)
 {
 	const ProtobufCMessageDescriptor *type = mor_detail_type(any->type_url);
@@ -433,8 +467,7 @@ void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct 
 		r = mor_pb_unpack(type, any->value, &message, NULL);
 	if (r == MORTISE_ENOMEM)
 		w->out->status = r;
-	/* Bytes that are not of the type they claim to be are shown as bytes. */
-	if (message) {
+	if (message && (names == MOR_PB_CAMEL_CASE || is_exact(message, any->value, w))) {
 		write_members(&(struct writing){ names, w }, message);
 	} else {
 		mor_w_key(w, "value");

@@ -378,6 +378,33 @@ void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)
 	mor_w_end(w);
 }
 
+static void texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
+{
+	mor_w_key(w, name);
+	mor_w_array(w);
+	for (size_t i = 0; i < count; i++)
+		mor_w_string(w, texts[i]);
+	mor_w_end(w);
+}
+
+void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output, struct mor_writer *w)
+{
+	mor_w_object(w);
+	mor_w_pair(w, "workingDir", working_dir);
+	texts_json(w, "inputs", unit->sources, unit->source_count);
+	if (unit->source_count)
+		mor_w_pair(w, "input", unit->sources[0]);
+	texts_json(w, "arguments", unit->arguments, unit->argument_count);
+	mor_w_key(w, "environment");
+	mor_unit_env_json(unit, w);
+	mor_w_pair(w, "output", output);
+	mor_w_pair(w, "entryContext", unit->entry_context);
+	mor_w_pair(w, "outputKey", unit->output_key);
+	mor_w_key(w, "details");
+	mor_unit_details_json(unit, w);
+	mor_w_end(w);
+}
+
 static void pair_unless_empty(struct mor_writer *w, const char *name, const char *text)
 {
 	if (*text)

@@ -87,7 +87,12 @@ int mor_unit_digest(const struct mor_unit *unit, char ret_hex[65], mortise_error
 /* What names a unit to people: its first source file, else its output key, else the signature of its VName, else "". */
 const char *mor_unit_title(const struct mor_unit *unit);
 
-/* ---- pieces of an AnalyzeReply ---- */
+/* ---- an AnalyzeReply and its pieces ---- */
+
+/* The whole of it: workingDir, inputs, arguments, environment, output, entryContext, outputKey, details, and `input` for
+ * those who read the example and not the table (ambiguity 4). The directory is what the analyzer is told, which is the
+ * unit's own unless that is "". */
+void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output, struct mor_writer *w);
 
 /* [{"name":"PATH","value":"..."},...] */
 void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w);

@@ -16,4 +16,12 @@ struct mor_unit_order {
 int mor_unit_order(const struct mor_unit *unit, struct mor_unit_order *ret); /* 0 or MORTISE_ENOMEM; fini in any case */
 void mor_unit_order_fini(struct mor_unit_order *order);
 
+/* A unit whose lists are in that order; the parts themselves stay where they are, and must. */
+struct mor_ordered_unit {
+	struct mor_unit unit;
+	struct mor_unit_order order;
+};
+int mor_ordered_unit(const struct mor_unit *from, struct mor_ordered_unit *ret); /* 0 or MORTISE_ENOMEM; fini in any case */
+void mor_ordered_unit_fini(struct mor_ordered_unit *ordered);
+
 #endif

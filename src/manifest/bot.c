@@ -424,7 +424,9 @@ int mor_bot_load(const char *path, struct mor_bot **ret, mortise_error *err)
 	int status;
 
 	r.bot = mor_zalloc(sizeof(*r.bot));
-	status = r.bot ? read_file(&r) : no_memory(&r);
+	if (!r.bot)
+		return no_memory(&r);
+	status = read_file(&r);
 	if (status == 0)
 		status = read_bridge(&r);
 	mor_free(r.dir);

@@ -185,18 +185,21 @@ static int json_launch(struct mor_load *load)
 	MOR_CLEAN_TEXT char *program = NULL;
 	struct mor_json_iter it = mor_json_iter(list);
 	char origin[MOR_WHERE];
-	bool same = false;
+	bool same = false, failed = false;
 	int r = 0;
 
-	for (size_t i = 0; argv && mor_json_next(&it); i++) {
-		MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, argv[i] = mor_json_text(it.value, ""));
+	for (size_t i = 0; argv && !failed && mor_json_next(&it); i++) {
+		MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, mor_json_text(it.value, ""));
 
+		argv[i] = mor_json_text(it.value, "");
+		failed = !path;
 		same = same || (path && load->file && mor_path_same(path, load->file));
 		if (i == 0 && strchr(argv[0], '/')) {
-			argv[0] = program = mor_take(&path);
+			program = mor_take(&path);
+			argv[0] = program;
 		}
 	}
-	if (!argv || !argv[0])
+	if (!argv || failed)
 		r = mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
 	else if (!load->file || same)
 		r = mor_setting_add_list(load, "plugin", "command", argv, mor_where_line(&load->source, "/entrypoint", origin));

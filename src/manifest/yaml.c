@@ -238,20 +238,25 @@ static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 	return 0;
 }
 
-/* YAML has no control characters; libfyaml, met with some of them in a directive, would never end. */
 static int check_characters(struct yaml *y, const char *text, size_t len)
 {
-	size_t line = 1, start = 0;
+	size_t line = 1, start = 0, step;
+	const char *what = NULL;
 
-	for (size_t i = 0; i < len; i++) {
+	/* YAML has neither; libfyaml, met with them in a directive, would never end. */
+	for (size_t i = 0; i < len && !what; i += step) {
 		unsigned char c = (unsigned char)text[i];
 
+		step = mor_utf8_sequence(text + i, len - i);
+		if (!step)
+			what = "not UTF-8: save it as that";
+		else if ((c < 0x20 && !strchr("\t\r\n", c)) || c == 0x7f || !c)
+			what = "a control character: remove it";
+		if (what)
+			return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%zu:%zu: %s", y->file, line, i - start + 1, what);
 		if (c == '\n') {
 			line++;
 			start = i + 1;
-		} else if ((c < 0x20 && c != '\t' && c != '\r') || c == 0x7f) {
-			return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%zu:%zu: a control character (0x%02x): remove it", y->file,
-					line, i - start + 1, c);
 		}
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /* One line of input: what happened in the chat network. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -115,7 +116,9 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 
 static bool is(const struct mor_value *root, const char *name, const char *value)
 {
-	return mor_slice_is(mor_json_string(mor_json_get(root, name)), value);
+	const char *text = mor_json_text(mor_json_get(root, name), NULL);
+
+	return text && strcmp(text, value) == 0;
 }
 
 static int read_meta(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
@@ -127,7 +130,8 @@ static int read_meta(const struct mor_value *root, struct mor_onebot_event *even
 	r = read_id(root, "self_id", &event->self_id, err);
 	if (r == 0 && !event->self_id)
 		return mor_fail(err, MORTISE_EINPUT, "self_id is missing");
-	event->kind = MOR_ONEBOT_CONNECT;
+	if (r == 0)
+		event->kind = MOR_ONEBOT_CONNECT;
 	return r;
 }
 
@@ -148,15 +152,15 @@ static int read_response(const struct mor_value *root, struct mor_onebot_event *
 	char number[48];
 	int r = copy(mor_json_get(root, "echo"), &event->echo, err);
 
-	event->kind = MOR_ONEBOT_RESPONSE;
 	event->failed = is(root, "status", "failed");
 	for (size_t i = 0; r == 0 && !event->why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		r = copy(mor_json_get(root, reasons[i]), &event->why, err);
-	if (r < 0 || event->why)
-		return r;
 	snprintf(number, sizeof(number), "retcode %lld", (long long)mor_json_int(mor_json_get(root, "retcode"), 0));
-	event->why = mor_strdup(number);
-	return event->why ? 0 : no_memory(err);
+	if (r == 0 && !event->why && !(event->why = mor_strdup(number)))
+		r = no_memory(err);
+	if (r == 0)
+		event->kind = MOR_ONEBOT_RESPONSE;
+	return r;
 }
 
 /* ---- ours ---- */

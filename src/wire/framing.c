@@ -198,7 +198,9 @@ static void count_brackets(const struct look *look, size_t end)
 /* The first `len` bytes but for the blanks at their end. */
 static enum mor_item_kind whole_text(const struct look *look, size_t len, size_t used)
 {
-	while (len && strchr(" \t\r\n", look->window[len - 1]) && look->window[len - 1])
+	const char *w = look->window;
+
+	while (len && (w[len - 1] == ' ' || w[len - 1] == '\t' || w[len - 1] == '\r' || w[len - 1] == '\n'))
 		len--;
 	return say(look, MOR_ITEM_FRAME, 0, len, used);
 }
@@ -514,15 +516,16 @@ static int begins_headers(const struct look *look)
 
 static int begins_json(const struct look *look)
 {
+	const char *w = look->window;
 	size_t i = 0;
 
-	while (i < look->len && i < MOR_NOISE_MAX && strchr(" \t\r", look->window[i]) && look->window[i])
+	while (i < look->len && i < MOR_NOISE_MAX && (w[i] == ' ' || w[i] == '\t' || w[i] == '\r'))
 		i++;
 	if (i == MOR_NOISE_MAX)
 		return 0;
 	if (i == look->len)
 		return look->at_eof ? 0 : -1;
-	return look->window[i] == '{' || look->window[i] == '[';
+	return w[i] == '{' || w[i] == '[';
 }
 
 static int begins_decimal(const struct look *look)

@@ -127,6 +127,22 @@ static void grace_counts_from_the_close(void **state)
 	close_drive(&drive);
 }
 
+/* The same where it never reads: after as long again as the grace its stdin is closed over its head, and the grace begins. */
+static void grace_of_the_deaf(void **state)
+{
+	struct drive drive;
+	int64_t from;
+
+	(void)state;
+	open_drive(&drive, "deaf", SET("stop.term=700ms", "stop.kill=100ms"));
+	rig_until(&drive.rig, &drive.vnames, 1, "its request");
+	from = now_ns();
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT), 0);
+	rig_until_state(&drive.rig, MORTISE_STOPPED);
+	assert_not_before(noted(&drive, "term"), from, 2 * TERM_MS);
+	close_drive(&drive);
+}
+
 /* R8, decision 16: after a corrupt frame its stdout is drained, so that it can get on and exit. */
 static void corrupt_and_drained(void **state)
 {
@@ -228,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		API_TEST(grace),	      API_TEST(grace_counts_from_the_close), API_TEST(corrupt_and_drained),
 		API_TEST(a_process_per_unit), API_TEST(stop_now),		     API_TEST(driver_killed),
+		API_TEST(grace_of_the_deaf),
 	};
 
 	return mor_run_group("api/kythe", tests);

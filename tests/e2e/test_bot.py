@@ -223,13 +223,34 @@ class Walk(BotCase):
         self.assertNotIn("overloaded", done.err)
 
 
+    def test_pipeline(self):
+        """With the quirk a plugin has several calls at once; nothing is lost, and the order stays."""
+        bot = self.bot(self.stage("a", answer={"reply": "@"}))
+        self.file("config/mortise/plugins/a.toml", "[quirks]\npipeline = 8\nbot_connect = \"botconnect\"\n")
+        said = [str(number) for number in range(400)]
+        connect = {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": 5}
+        done = self.chat(bot, connect, *({"text": text} for text in said), words=("--show-wire",))
+        self.assertEqual([row["params"]["message"][0]["data"]["text"] for row in done.rows], said)
+        self.assertEqual(self.asked("a", "lifecycle")[1], '{"botconnect": {"self_id": 5}}')
+        most = open_calls = 0
+        for line in done.error_lines:
+            open_calls += {"> ": 1, "< ": -1}.get(line[:2], 0)
+            most = max(most, open_calls)
+        self.assertEqual(most, 8)
+
+
 class Slow(BotCase):
     def test_a_slow_plugin_delays_only_what_must_pass_it(self):
         """While one plugin handles, an event that a plugin before it blocks comes out at once."""
-        bot = self.bot(self.stage("quick", match="quick", answer={"block": True, "reply": "@"}),
-                       self.stage("slow", match="slow", slow=["slow", 3, "handle"], answer={"reply": "@"}))
-        done = self.chat(bot, {"text": "slow"}, {"text": "other"}, {"text": "quick"})
-        self.assertEqual([row["echo"] for row in done.rows], ["quick/3", "slow/1"])
+        gate = self.dir / "gate"
+        process = self.start(self.bot(self.stage("quick", match="quick", answer={"block": True, "reply": "@"}),
+                                      self.stage("slow", match="slow", gate=["slow", str(gate)], answer={"reply": "@"})))
+        process.stdin.write(lines({"text": "slow"}, {"text": "other"}, {"text": "quick"}).decode())
+        process.stdin.close()
+        self.assertEqual(json.loads(process.stdout.readline())["echo"], "quick/3")
+        gate.touch()
+        self.assertEqual(json.loads(process.stdout.readline())["echo"], "slow/1")
+        self.assertEqual(process.wait(LIMIT), 0)
 
     def test_matches_limit(self):
         """A plugin that does not answer matches is passed by after its limit; it does not hold the next ones for longer."""
@@ -240,29 +261,38 @@ class Slow(BotCase):
         self.assertIn("timeout: line 2: stage (hung)", done.err)
 
     def test_a_late_answer_poisons_nothing(self):
-        bot = self.bot(self.stage("s", "timeout = { handle = \"300ms\", matches = \"20s\" }", slow=["slow", 1, "handle"], answer={"reply": "@"}))
+        bot = self.bot(self.stage("s", "timeout = { handle = \"2s\", matches = \"20s\" }", slow=["slow", 3, "handle"], answer={"reply": "@"}))
         done = self.chat(bot, {"text": "slow"}, {"text": "a"}, {"text": "b"})
         self.assertEqual([row["echo"] for row in done.rows], ["s/2", "s/3"])
         self.assertEqual(len([line for line in done.error_lines if line.startswith("timeout: line 1: ")]), 1)
 
     def test_overloaded(self):
         """1,024 wait; the next events pass the plugin by, each with an event that says so, and reach the others."""
-        bot = self.bot(self.stage("stuck", "timeout = { matches = \"500ms\", handle = \"60s\" }", slow=["begin", 6, "handle"]), self.stage("other"))
-        events = [{"text": "begin"}] + [{"text": f"{number}"} for number in range(1300)]
-        done = self.chat(bot, *events, words=("--json",))
-        told = [json.loads(line) for line in done.error_lines]
-        passed = [one for one in told if one["event"] == "overloaded"]
+        gate = self.dir / "gate"
+        bot = self.bot(self.stage("stuck", "timeout = \"60s\"", gate=["begin", str(gate)]), self.stage("other"))
+        events = self.file("events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300))))
+        with open(events, "rb") as stdin:
+            process = subprocess.Popen([str(MORTISE), "chat", "--json", "--config", str(bot)], stdin=stdin, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, env=self.env, text=True)
+        self.addCleanup(process.stderr.close)
+        passed = []
+        for line in process.stderr:
+            told = json.loads(line)
+            if told["event"] == "overloaded":
+                passed.append(told)
+                gate.touch()
+        self.assertEqual(process.wait(LIMIT), 0)
         self.assertTrue(passed)
         self.assertEqual(passed[0]["plugin"], "stuck")
         self.assertIn("1024 events wait for it already", passed[0]["text"])
-        self.assertEqual(len(self.asked("stuck", "matches")) + len(passed), len(events))
-        self.assertEqual(len(self.asked("other", "matches")), len(events))
+        self.assertEqual(len(self.asked("stuck", "matches")) + len(passed), 1301)
+        self.assertEqual(len(self.asked("other", "matches")), 1301)
 
     def test_noise_and_unknown_ids(self):
         bot = self.bot(self.stage("loud", noise="hello world", answer={"reply": "@"}),
                        self.stage("odd", noise='{"jsonrpc":"2.0","id":999,"result":null}', answer={"reply": "@"}))
         done = self.chat(bot, {"text": "a"}, {"text": "b"})
-        self.assertEqual([row["echo"] for row in done.rows], ["loud/1", "odd/1", "loud/2", "odd/2"])
+        self.assertEqual(sorted(row["echo"] for row in done.rows), ["loud/1", "loud/2", "odd/1", "odd/2"])
         self.assertIn("noise: stage (loud): no message on its stdout: hello world", done.err)
 
 
@@ -290,6 +320,20 @@ class Deaths(BotCase):
         self.assertEqual(len([line for line in done.error_lines if line.startswith("crashed: ")]), 2)
         # Each new process learns that it starts and that the bot is connected.
         self.assertEqual(self.asked("a", "lifecycle")[:6], ['{"startup": null}', '{"bot_connect": {"self_id": 5}}'] * 3)
+
+    def test_death_between_events(self):
+        """It ends by itself while nothing is asked of it: a new process is there before the next event."""
+        script = self.file("once.py", (HERE / "template.py").read_text() + '    if request.get("method") == "handle":\n        break\n')
+        process = self.start(self.bot(("once", [PYTHON, script], "auto_restart = true")), "-v")
+        self.until(process.stderr, "ready: 1 of 1")
+        for _ in range(3):
+            process.stdin.write('{"text":"/mycommand"}\n')
+            process.stdin.flush()
+            self.assertIn("from Python", process.stdout.readline())
+            self.until(process.stderr, "greeting -> ready")
+        out, err = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, out), (0, ""))
+        self.assertNotIn("crashed", err)
 
     def test_max_restarts(self):
         bot = self.bot(self.stage("a", "auto_restart = true", "max_restarts = 1", crash="bad"), self.stage("b", answer={"reply": "@"}))
@@ -457,7 +501,7 @@ class Signals(BotCase):
 class Load(Case):
     def test_a_steady_stream(self):
         """A short version of `bot_load.py`, whose full one is a row of ./dev bench."""
-        found = bot_load.measure(["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"])
+        found = bot_load.measure(bot_load.arguments(["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"]))
         self.assertEqual(found["wrong"], [], found)
         self.assertEqual((found["events"], found["crashes"], found["slow"]), (800, 3, 2))
 

@@ -4,7 +4,7 @@
 It answers no ping while a function runs, never responds to a successful execute (complete does), acknowledges
 input, and exits at the end of its stdin. Arguments of a function say what it does.
 
-gassist.py [threads]: answers pings while a function runs.
+gassist.py [threads]: answers pings while a function runs, until "deafen".
 """
 import json
 import os
@@ -15,6 +15,7 @@ import threading
 import time
 
 LOCK = threading.Lock()
+DEAF = threading.Event()
 
 
 def write(message):
@@ -81,6 +82,17 @@ def execute(request, params):
     elif name == "ask":
         write({"id": "q", "method": "engine.version"})
         complete(request, read())
+    elif name == "hold":  # until a file is there
+        stream(request, "first ")
+        while not os.path.exists(args["file"]):
+            time.sleep(0.01)
+        complete(request, "last")
+    elif name == "deafen":
+        time.sleep(args["after"])
+        DEAF.set()
+        time.sleep(3600)
+    elif name == "nan":
+        complete(request, {"x": float("nan")})
     elif name == "freeze":
         complete(request, "frozen from now on")
         time.sleep(3600)
@@ -110,7 +122,7 @@ def answer(message):
         write({"id": request, "result": {"name": "gassist", "version": "1.2.3", "description": "A plugin for tests",
                                          "protocol_version": "2.0",
                                          "commands": [{"name": n, "description": f"The function {n}"} for n in names]}})
-    elif method == "ping":
+    elif method == "ping" and not DEAF.is_set():
         write({"id": request, "result": {"timestamp": message["params"]["timestamp"]}})
     elif method == "execute":
         execute(request, message["params"])

@@ -5,6 +5,7 @@
  *	units     one analysis, then exit 0
  *	stubborn  outlives the end of its stdin and SIGTERM
  *	slow      the same, and does not read its stdin for a while although something is waiting there
+ *	deaf      the same, and never reads it
  *	flood     a corrupt frame, then 8 MiB that must be taken off its hands; exits when its stdin ends
  */
 #include <fcntl.h>
@@ -111,12 +112,13 @@ int main(int argc, char **argv)
 		flood();
 		return 0;
 	}
-	if (strcmp(mode, "slow") == 0) {
+	if (strcmp(mode, "slow") == 0 || strcmp(mode, "deaf") == 0) {
 		send_frame("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"vname\",\"params\":{}}");
 		usleep(SLOW_MS * 1000);
 		note("reading", now_ns());
 	}
-	read_to_the_end();
+	if (strcmp(mode, "deaf") != 0)
+		read_to_the_end();
 	for (;;)
 		pause();
 }

@@ -7,6 +7,7 @@
     errors    {method: error object}
     crash     handle (crash_in: another method) of texts that contain this ends the process with status 7
     slow      [text, seconds, method]: that method of texts that contain the first sleeps
+    gate      [text, file]: handle of texts that contain the first waits until there is such a file
     silent    methods that are never answered
     noise     a line that is printed before every answer
     start_dies  how many times it dies at once; counted in the file named by "log"
@@ -63,6 +64,9 @@ for line in sys.stdin:
     slow = part.get("slow", ["\0", 0, "handle"])
     if method == slow[2] and slow[0] in text:
         time.sleep(slow[1])
+    gate = part.get("gate", ["\0", ""])
+    while method == "handle" and gate[0] in text and not os.path.exists(gate[1]):
+        time.sleep(0.02)
     if part.get("noise"):
         print(part["noise"], flush=True)
     if method in part.get("silent", []):

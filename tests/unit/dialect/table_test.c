@@ -83,6 +83,67 @@ static void test_yams_codes(void **state)
 	assert_int_equal(count, sizeof(codes) / sizeof(*codes));
 }
 
+static const struct mor_method *ayiou_row(enum mor_role role, const char *name)
+{
+	const struct mor_method *m = NULL;
+
+	while ((m = mor_dialect_role(mor_dialect_find("ayiou"), role, m)) && strcmp(m->name, name) != 0)
+		;
+	assert_non_null(m);
+	return m;
+}
+
+static void test_ayiou_times(void **state)
+{
+	const struct mor_dialect *ayiou = mor_dialect_find("ayiou");
+
+	(void)state;
+	assert_int_equal(ayiou_row(MOR_ROLE_HELLO, "metadata")->timeout_ms, 5000);
+	assert_int_equal(ayiou_row(MOR_ROLE_INIT, "lifecycle")->timeout_ms, 30000);
+	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "lifecycle")->timeout_ms, 30000);
+	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "matches")->timeout_ms, 2000);
+	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "handle")->timeout_ms, 30000);
+	for (const struct mor_method *m = NULL; (m = mor_dialect_role(ayiou, MOR_ROLE_CALL, m));)
+		assert_int_equal(m->late_ms, 30000);
+	assert_int_equal(ayiou->max_in_flight, 1);
+	assert_int_equal(ayiou->max_waiting, 1024);
+	assert_int_equal(ayiou->frame_limit, 16 * 1024 * 1024);
+	assert_int_equal(ayiou->restart.intensity, 3);
+	assert_int_equal(ayiou->restart.period_ms, 20000);
+	assert_int_equal(ayiou->stop.bye_ms, 5000);
+	assert_int_equal(ayiou->stop.term_ms, 6000);
+	assert_int_equal(ayiou->stop.kill_ms, 2000);
+}
+
+static void test_ayiou_defaults(void **state)
+{
+	const struct mor_field *metadata = ayiou_row(MOR_ROLE_HELLO, "metadata")->result;
+	const struct mor_field *handle = ayiou_row(MOR_ROLE_CALL, "handle")->result;
+
+	(void)state;
+	assert_string_equal(field(metadata, "commands")->def, "[]");
+	assert_string_equal(field(field(metadata, "commands")->fields, "aliases")->def, "[]");
+	assert_string_equal(field(handle, "block")->def, "false");
+	assert_string_equal(field(handle, "actions")->def, "[]");
+	assert_true(field(metadata, "author")->type & MOR_T_NULL);
+	assert_true(field(handle, "reply")->type & MOR_T_NULL);
+}
+
+static void test_ayiou_codes(void **state)
+{
+	static const struct {
+		int64_t code;
+		const char *name;
+	} codes[] = {
+		{ -32700, "Parse error" },    { -32600, "Invalid Request" }, { -32601, "Method not found" },
+		{ -32602, "Invalid params" }, { -32603, "Internal error" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		assert_string_equal(mor_dialect_code_name(mor_dialect_find("ayiou"), codes[i].code), codes[i].name);
+}
+
 static void test_plain(void **state)
 {
 	const struct mor_dialect *plain = mor_dialect_find("plain");
@@ -137,6 +198,26 @@ static void check_pointer(const char *pointer)
 	assert_true(!pointer || *pointer == '/' || *pointer == '!');
 }
 
+/* The tables of the G-Assist specification: Timeouts, Error Codes; and our limits. */
+static void test_gassist_limits(void **state)
+{
+	const struct mor_dialect *d = mor_dialect_find("gassist");
+
+	(void)state;
+	assert_int_equal(d->frame_limit, 64 * 1024 * 1024);
+	assert_int_equal(d->send_limit, 10 * 1024 * 1024);
+	assert_int_equal(d->session_ms, 5 * 60 * 1000);
+	assert_int_equal(d->health.every_ms, 2000);
+	assert_int_equal(d->health.misses, 2);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_PING, NULL)->timeout_ms, 1000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->ack_ms, 2000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->timeout_ms, 30000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->timeout_ms, 30000);
+	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->late, MOR_LATE_KILL);
+	assert_int_equal(mor_dialect_code_for(d, MORTISE_ETIMEOUT, 0), -2);
+	assert_string_equal(mor_dialect_code_name(d, -3), "Rate limited");
+}
+
 static void test_sane(void **state)
 {
 	(void)state;
@@ -168,8 +249,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_yams_times), MOR_TEST(test_yams_needs), MOR_TEST(test_yams_defaults),
-		MOR_TEST(test_yams_codes), MOR_TEST(test_plain),      MOR_TEST(test_kythe),
-		MOR_TEST(test_sane),
+		MOR_TEST(test_yams_codes), MOR_TEST(test_ayiou_times), MOR_TEST(test_ayiou_defaults),
+		MOR_TEST(test_ayiou_codes), MOR_TEST(test_plain),     MOR_TEST(test_kythe),
+		MOR_TEST(test_gassist_limits), MOR_TEST(test_sane),
 	};
 
 	return mor_run_group("dialect/table", tests);

@@ -106,6 +106,7 @@ static int script_send(struct mor_link *link, struct mor_slice body)
 static void script_close_input(struct mor_link *link)
 {
 	self(link)->input_closed = true;
+	link->closed = true;
 	link->closed_ms = mor_loop_now_ms(link->loop);
 }
 
@@ -116,6 +117,8 @@ static void script_pause(struct mor_link *link, bool on)
 
 static void script_order(struct mor_link *link, enum mor_order order)
 {
+	if (!self(link)->terminated && !self(link)->killed)
+		self(link)->signalled_ms = mor_loop_now_ms(link->loop);
 	if (order == MOR_ORDER_TERM)
 		self(link)->terminated = true;
 	else

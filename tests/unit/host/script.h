@@ -17,6 +17,7 @@ struct script_link {
 	struct mor_grave grave;
 	struct mor_buf sent;  /* bodies of messages, each behind its length */
 	bool started, input_closed, terminated, killed, freed;
+	int64_t signalled_ms; /* when the first of the two orders came */
 	/* what the next act delivers */
 	struct mor_buf bytes;
 	char stderr_line[256];

@@ -87,7 +87,6 @@ static void test_rule(void **state)
 		{ "mortise: a.c /usr/include/stdio.h \\\n b.h \\\n\tc.h", "a.c|/usr/include/stdio.h|b.h|c.h" },
 		{ "mortise: with\\ blank.c a\\\\\\ b.h dollar$$.h hash\\#.h", "with blank.c|a\\ b.h|dollar$.h|hash#.h" },
 		{ "mortise: a\\b.h x\\\\ y", "a\\b.h|x\\|y" },
-		{ "mortise: a.c b.h a.c b.h", "a.c|b.h" },
 		{ "mortise: a.c\\\r\n", "a.c\\" },
 		{ "mortise: C:/x.c $x", "C:/x.c|$x" },
 	};

@@ -254,6 +254,32 @@ static void test_lying_details(void **state)
 	assert_string_equal(out.data, "[{\"@type\":\"kythe.proto.GoDetails\",\"value\":\"CgV4\"}]");
 }
 
+/* Bytes of a known type that would not come back as they are stay bytes in an archive: the unit keeps its digest. */
+static void test_details_keep_their_bytes(void **state)
+{
+	static const struct mor_slice units[] = {
+		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\x0a\x05x"),     /* cut short */
+		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\xfa\x01\x00"), /* a field that we do not know */
+		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x15kythe.proto.GoDetails\x12\x06\x12\x01z\x0a\x01y"), /* another order */
+		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x16kythe.proto.JarDetails\x12\x05\x0a\x03\xfa\x01\x00"), /* deep inside */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL, *again = NULL;
+		MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+		char one[65], two[65];
+
+		assert_int_equal(mor_unit_read_wire(units[i], &unit, NULL), 0);
+		assert_int_equal(mor_unit_write_json(unit, &json, NULL), 0);
+		assert_int_equal(mor_unit_read_json(mor_buf_view(&json), 0, &again, NULL), 0);
+		assert_true(mor_slice_eq(unit->details[0].value, again->details[0].value));
+		assert_int_equal(mor_unit_digest(unit, one, NULL), 0);
+		assert_int_equal(mor_unit_digest(again, two, NULL), 0);
+		assert_string_equal(one, two);
+	}
+}
+
 static void expect_bad_wire(const char *bytes, size_t len, const char *text)
 {
 	struct mor_unit *unit = NULL;
@@ -299,6 +325,29 @@ static void test_environment(void **state)
 	assert_string_equal(out.data, "{\"signature\":\"s\",\"corpus\":\"c\",\"root\":\"r\",\"path\":\"p\",\"language\":\"c++\"}");
 }
 
+static void expect_reply(const char *json, const char *want)
+{
+	MOR_CLEAN(mor_unit) struct mor_unit *unit = read_json(json);
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &out };
+
+	mor_unit_reply_json(unit, "/w", "/tmp/out", &w);
+	mor_buf_byte(&out, '\0');
+	assert_string_equal(out.data, want);
+}
+
+/* R25 and ambiguities 4 and 23: every member, `input` beside `inputs`; without sources `inputs: []` and no `input`. */
+static void test_reply(void **state)
+{
+	(void)state;
+	expect_reply(UNIT_FULL, "{\"workingDir\":\"/w\",\"inputs\":[\"a.c\"],\"input\":\"a.c\",\"arguments\":[\"cc\",\"\",\"a.c\"],"
+				"\"environment\":[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}],"
+				"\"output\":\"/tmp/out\",\"entryContext\":\"hash0\",\"outputKey\":\"a.o\","
+				"\"details\":[{\"@type\":\"kythe.io/proto/kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\"}]}");
+	expect_reply("{}", "{\"workingDir\":\"/w\",\"inputs\":[],\"arguments\":[],\"environment\":[],\"output\":\"/tmp/out\","
+			   "\"entryContext\":\"\",\"outputKey\":\"\",\"details\":[]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +355,7 @@ int main(void)
 		MOR_TEST(test_refused),	     MOR_TEST(test_double_encoded), MOR_TEST(test_digest_of_real_units),
 		MOR_TEST(test_digest_order), MOR_TEST(test_known_details),  MOR_TEST(test_unknown_details),
 		MOR_TEST(test_lying_details), MOR_TEST(test_bad_wire),	    MOR_TEST(test_environment),
+		MOR_TEST(test_reply),	     MOR_TEST(test_details_keep_their_bytes),
 	};
 
 	return mor_run_group("kythe/unit", tests);

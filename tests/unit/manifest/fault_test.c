@@ -63,6 +63,9 @@ static void test_formats(void **state)
 	fail_each((struct mor_manifest_query){ .path = "g/plugin.py" });
 	fail_each((struct mor_manifest_query){ .path = "t" });
 	fail_each((struct mor_manifest_query){ .path = "j" });
+	put("j/q", "");
+	fail_each((struct mor_manifest_query){ .path = "j/q" });
+	fail_each((struct mor_manifest_query){ .path = "t/p" });
 }
 
 static void test_file(void **state)

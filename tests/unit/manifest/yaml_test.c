@@ -106,9 +106,9 @@ static void test_refused(void **state)
 	refuse("a: [1, 2\n", "s.yml:2:1: flow sequence without a closing bracket");
 	refuse("a: 'x\n", "s.yml:1:5: single-quoted scalar without closing quote");
 	refuse("a:\n\t- x\n", "s.yml:2:1: tab character may not be used as indentation");
-	refuse("a: 1\n%\001---\n", "s.yml:2:2: a control character (0x01): remove it");
-	refuse_bytes("a: \0", 4, "s.yml:1:4: a control character (0x00): remove it");
-	refuse_bytes(not_utf8, sizeof(not_utf8) - 1, "s.yml:1:5: double-quoted scalar is malformed UTF8");
+	refuse("a: 1\n%\001---\n", "s.yml:2:2: a control character: remove it");
+	refuse_bytes("a: \0", 4, "s.yml:1:4: a control character: remove it");
+	refuse_bytes(not_utf8, sizeof(not_utf8) - 1, "s.yml:1:5: not UTF-8: save it as that");
 }
 
 /* Ten levels of ten aliases each would be ten thousand million. */

@@ -150,6 +150,8 @@ static void test_connect(void **state)
 	assert_string_equal(event.self_id, BIGGEST);
 	mor_onebot_event_fini(&event);
 	expect_fault("{\"post_type\":\"meta_event\",\"meta_event_type\":\"lifecycle\",\"sub_type\":\"connect\"}", "self_id is missing");
+	expect_fault("{\"post_type\":\"meta_event\",\"meta_event_type\":\"lifecycle\",\"sub_type\":\"connect\",\"self_id\":9223372036854775808}",
+		     "self_id must be a whole number of 64 bits");
 }
 
 static void test_others(void **state)

@@ -1,0 +1,36 @@
+#include "cli/network.h"
+
+#include <string.h>
+
+bool mor_network_asked(const struct mor_manifest *m)
+{
+	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
+	const char *file = m->file ? strrchr(m->file, '/') : NULL, *origin = network ? strrchr(network->origin, '/') : NULL;
+
+	if (!file || !network || strcmp(network->json, "true") != 0)
+		return false;
+	origin = origin ? origin + 1 : network->origin;
+	return strncmp(origin, file + 1, strlen(file + 1)) == 0;
+}
+
+struct mor_approval mor_network_approval(const struct mor_manifest *m)
+{
+	return (struct mor_approval){
+		.directory = m->dir, .name = m->name, .version = m->version, .manifest = m->file, .permission = "network",
+	};
+}
+
+bool mor_network_withheld(const char *path, const char *dialect, const char *const *set)
+{
+	struct mor_manifest_query query = { .path = path, .dialect = dialect, .set = set };
+	struct mor_manifest *m = NULL;
+	bool withheld = false;
+
+	if (path && mor_manifest_load(&query, &m, NULL) == 0 && mor_network_asked(m)) {
+		struct mor_approval approval = mor_network_approval(m);
+
+		withheld = mor_approval_find(&approval, NULL) <= 0;
+	}
+	mor_manifest_free(m);
+	return withheld;
+}

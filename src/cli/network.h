@@ -1,0 +1,19 @@
+/* The one permission that needs the user's word. `mortise run` asks for it; the other commands go without. */
+#ifndef MOR_CLI_NETWORK_H
+#define MOR_CLI_NETWORK_H
+
+#include <stdbool.h>
+
+#include "manifest/manifest.h"
+#include "store/approval.h"
+
+/* Does the manifest of a Sunscreen plugin ask for it? What the user has written, in --set or a file of their own, needs no
+ * second word. */
+bool mor_network_asked(const struct mor_manifest *manifest);
+/* What there is to be granted; borrows the manifest's texts. */
+struct mor_approval mor_network_approval(const struct mor_manifest *manifest);
+/* The plugin at `path` (may be NULL: a command line) asks for it, and nobody has granted it. `set` as in
+ * mortise_plugin_options. What cannot be read is not judged here. */
+bool mor_network_withheld(const char *path, const char *dialect, const char *const *set);
+
+#endif

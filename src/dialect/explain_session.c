@@ -1,0 +1,266 @@
+/* The session as `mortise explain` draws it: two life lines, the messages between them in the order of a real session,
+ * whatever the order of the table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "dialect/internal.h"
+
+#define LANE 60 /* between the two life lines */
+
+static void lane(struct mor_buf *out, const char *text)
+{
+	mor_buf_printf(out, "   |  %-*.*s|\n", LANE - 2, LANE - 2, text);
+}
+
+static void arrow(struct mor_buf *out, bool to_plugin)
+{
+	char dashes[LANE + 1];
+
+	memset(dashes, '-', LANE);
+	dashes[LANE] = '\0';
+	dashes[to_plugin ? LANE - 1 : 0] = to_plugin ? '>' : '<';
+	mor_buf_printf(out, "   |%s|\n", dashes);
+}
+
+static void message(struct mor_buf *out, const char *text, bool to_plugin)
+{
+	lane(out, text);
+	arrow(out, to_plugin);
+}
+
+/* ---- one message and what it brings ---- */
+
+/* The members an answer may have, as many as fit the lane: a reminder, not the list (that is below). */
+static void draw_answer(const struct mor_method *m, const char *remark, struct mor_buf *out)
+{
+	char names[LANE] = "";
+	size_t used = 0, room = sizeof(names) - strlen(remark);
+
+	for (const struct mor_field *f = m->result; f && f->name && used + strlen(f->name) + 4 < room; f++)
+		if (strcmp(f->name, "*") != 0)
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
+	if (!used)
+		used = (size_t)snprintf(names, sizeof(names), "result");
+	snprintf(names + used, sizeof(names) - used, "%s", remark);
+	message(out, names, m->from == MOR_FROM_PLUGIN);
+}
+
+static void draw_named(const struct mor_dialect *d, enum mor_role role, const char *before, const char *after, struct mor_buf *out)
+{
+	const struct mor_method *m = NULL;
+	char text[LANE];
+
+	while ((m = mor_dialect_role(d, role, m))) {
+		if (!mor_explain_in_force(d, m))
+			continue;
+		snprintf(text, sizeof(text), "%s%s%s", before, mor_explain_name(d, m), after);
+		message(out, text, m->from == MOR_FROM_HOST);
+	}
+}
+
+/* What notifications add to a call, drawn once for the dialect: pieces, then its end. */
+static void draw_notes(const struct mor_dialect *d, const struct mor_method *m, bool again, struct mor_buf *out)
+{
+	bool first = m->settle == MOR_BY_FIRST;
+
+	if (again) {
+		lane(out, "and so on, as above");
+		return;
+	}
+	draw_named(d, MOR_ROLE_PIECE, "", "  any number of them", out);
+	if (first)
+		draw_answer(m, "", out);
+	draw_named(d, MOR_ROLE_DONE, first ? "or " : "", "  ends it", out);
+	draw_named(d, MOR_ROLE_FAIL, "or ", "  ends it: failed", out);
+}
+
+static void draw_end(const struct mor_dialect *d, const struct mor_method *m, bool again, struct mor_buf *out)
+{
+	char remark[48] = "", limit[32];
+
+	if (m->settle == MOR_BY_WRITE)
+		return;
+	if (m->settle == MOR_BY_REPLY)
+		draw_answer(m, "", out);
+	if (m->settle == MOR_BY_NOTE) {
+		if (m->ack_ms)
+			snprintf(remark, sizeof(remark), "  within %s", mor_format_ms(m->ack_ms, limit));
+		draw_answer(m, remark, out);
+	}
+	if (m->settle != MOR_BY_REPLY)
+		draw_notes(d, m, again, out);
+}
+
+static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, const char *remark, struct mor_buf *out)
+{
+	char limit[32], label[80], text[LANE];
+
+	snprintf(text, sizeof(text), "%.40s%s%s%s%s", mor_explain_label(d, m, label), remark ? "  " : "", remark ? remark : "",
+		 m->timeout_ms ? "  within " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
+	message(out, text, m->from == MOR_FROM_HOST);
+}
+
+/* All rows of a role on one side; returns how many there were. */
+static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role, const char *remark, bool again,
+			  struct mor_buf *out)
+{
+	const struct mor_method *m = NULL;
+	unsigned count = 0;
+
+	while ((m = mor_dialect_role(d, role, m))) {
+		if (m->from != from || !mor_explain_in_force(d, m))
+			continue;
+		draw_begin(d, m, remark, out);
+		draw_end(d, m, again || (count && m->settle != MOR_BY_REPLY), out);
+		count++;
+	}
+	return count;
+}
+
+static bool has(const struct mor_dialect *d, enum mor_side from, enum mor_role role)
+{
+	const struct mor_method *m = NULL;
+
+	while ((m = mor_dialect_role(d, role, m)))
+		if (m->from == from)
+			return true;
+	return false;
+}
+
+/* ---- the phases ---- */
+
+static bool sends_config(const struct mor_dialect *d)
+{
+	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_INIT, NULL);
+
+	return m && (!m->template || strstr(m->template, "${config}"));
+}
+
+static void greeting(const struct mor_dialect *d, struct mor_buf *out)
+{
+	lane(out, "starts the process");
+	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL, false, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, NULL, false, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, sends_config(d) ? "configuration" : NULL, false, out);
+	if (d->health.flags & MOR_HEALTH_FIRST)
+		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, "before the first call", false, out);
+}
+
+static const char *keep_pointer(const struct mor_dialect *d)
+{
+	for (const struct mor_method *m = d->methods; m->name; m++)
+		if (m->keep)
+			return m->keep;
+	return NULL;
+}
+
+static void conversation(const struct mor_dialect *d, struct mor_buf *out)
+{
+	char text[LANE];
+
+	if (!has(d, MOR_FROM_HOST, MOR_ROLE_INPUT))
+		return;
+	if (keep_pointer(d)) {
+		snprintf(text, sizeof(text), "while %s is true:", keep_pointer(d));
+		lane(out, text);
+	}
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL, true, out);
+}
+
+/* Who asks for work itself is drawn with what it sends to end it. */
+static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
+{
+	bool calls = has(d, MOR_FROM_HOST, MOR_ROLE_CALL);
+
+	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_SERVE, NULL, false, out);
+	if (!calls)
+		draw_named(d, MOR_ROLE_DONE, "", "", out);
+}
+
+static void at_any_time(const struct mor_dialect *d, struct mor_buf *out)
+{
+	static const enum mor_role roles[] = { MOR_ROLE_LOG, MOR_ROLE_NOTE, MOR_ROLE_CANCEL };
+	char text[LANE], every[32];
+	bool any = false;
+
+	if (d->health.flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) && has(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
+		snprintf(text, sizeof(text), "every %s%s:", mor_format_ms(d->health.every_ms, every),
+			 d->health.flags & MOR_HEALTH_BUSY ? "" : " while idle");
+		lane(out, text);
+		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL, false, out);
+	}
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+		const struct mor_method *m = mor_dialect_role(d, roles[i], NULL);
+
+		if (!m || strcmp(m->name, "*") == 0)
+			continue;
+		if (!any)
+			lane(out, "at any time:");
+		any = true;
+		draw_named(d, roles[i], "", "", out);
+	}
+}
+
+static void stop(const struct mor_dialect *d, struct mor_buf *out)
+{
+	char text[LANE + 24], a[32];
+
+	lane(out, "stop");
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_BYE, NULL, false, out);
+	lane(out, "closes stdin");
+	snprintf(text, sizeof(text), "SIGTERM %s after the stop began", mor_format_ms(d->stop.term_ms, a));
+	lane(out, text);
+	snprintf(text, sizeof(text), "SIGKILL %s after that", mor_format_ms(d->stop.kill_ms, a));
+	lane(out, text);
+}
+
+/* ---- the three shapes ---- */
+
+static void begin(const char *title, struct mor_buf *out)
+{
+	mor_explain_heading(out, title);
+	mor_buf_printf(out, "  host%*splugin\n", LANE - 4, "");
+}
+
+static void draw_session(const struct mor_dialect *d, struct mor_buf *out)
+{
+	begin("A session", out);
+	greeting(d, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL, false, out);
+	conversation(d, out);
+	plugin_asks(d, out);
+	at_any_time(d, out);
+	stop(d, out);
+}
+
+/* The first row stands for all: a process gets one of them. */
+static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_buf *out)
+{
+	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL), *other = m;
+	char text[LANE];
+
+	begin("A call, in a process of its own", out);
+	greeting(d, out);
+	draw_begin(d, m, NULL, out);
+	while ((other = mor_dialect_role(d, MOR_ROLE_CALL, other))) {
+		snprintf(text, sizeof(text), "(or %s)", mor_explain_name(d, other));
+		lane(out, text);
+	}
+	if (exit_awaited)
+		lane(out, "closes stdin");
+	draw_end(d, m, false, out);
+	if (!exit_awaited) {
+		stop(d, out);
+		return;
+	}
+	lane(out, "the plugin exits: with status 0 the answer counts");
+}
+
+void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out)
+{
+	if (dialect->shape == MOR_SHAPE_SESSION || !has(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
+		draw_session(dialect, out);
+	else
+		draw_one(dialect, dialect->shape == MOR_SHAPE_ONE_CALL, out);
+}
