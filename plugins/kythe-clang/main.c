@@ -1,6 +1,7 @@
 /* kythe-clang: a Kythe analyzer for C, on libclang. */
 #include "index.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,9 +125,39 @@ static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
 	return r;
 }
 
-int main(void)
+/* ---- the process ---- */
+
+static void *work(void *result)
 {
 	static const char *const types[] = { "/kythe/index/c", "/kythe/index/c++", NULL };
 
-	return tenon_analyze(&(tenon_analyzer_options){ .name = "kythe-clang", .types = types, .analyze = analyze });
+	*(int *)result = tenon_analyze(&(tenon_analyzer_options){ .name = "kythe-clang", .types = types, .analyze = analyze });
+	return NULL;
+}
+
+/* Both clang and we recurse into expressions: a sum of 100,000 terms, as generators write them, needs more than the usual
+ * 8 MiB. Address space alone: what is not used is not there. */
+static int work_on_big_stack(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int result = 1;
+
+	setenv("LIBCLANG_NOTHREADS", "1", 1); /* else it parses on a small stack of its own */
+	pthread_attr_init(&attr);
+	for (size_t size = (size_t)2 << 30; size > (size_t)8 << 20; size /= 2) {
+		if (pthread_attr_setstacksize(&attr, size) != 0 || pthread_create(&thread, &attr, work, &result) != 0)
+			continue;
+		pthread_attr_destroy(&attr);
+		pthread_join(thread, NULL);
+		return result;
+	}
+	pthread_attr_destroy(&attr);
+	work(&result);
+	return result;
+}
+
+int main(void)
+{
+	return work_on_big_stack();
 }

@@ -23,6 +23,11 @@ static bool word_byte(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 static bool starts_with(const struct scanner *s, const char *text)
 {
 	size_t len = strlen(text);
@@ -38,20 +43,29 @@ static void skip_to(struct scanner *s, const char *mark)
 	s->at = found ? (size_t)(found - s->text) + len : s->end;
 }
 
-static void skip_literal(struct scanner *s)
+/* One byte, or a backslash with what it escapes: of a line that ends in CR LF, both. */
+static void skip_byte(struct scanner *s)
 {
-	char quote = s->text[s->at++];
-
-	while (s->at < s->end && s->text[s->at] != quote && s->text[s->at] != '\n')
-		s->at += s->text[s->at] == '\\' ? 2 : 1;
-	s->at = s->at < s->end ? s->at + 1 : s->end;
+	if (s->end - s->at >= 3 && memcmp(s->text + s->at, "\\\r\n", 3) == 0)
+		s->at += 3;
+	else
+		s->at += s->text[s->at] == '\\' && s->at + 1 < s->end ? 2 : 1;
 }
 
 /* A "//" comment ends with its line, unless the line is continued. */
 static void skip_line(struct scanner *s)
 {
 	while (s->at < s->end && s->text[s->at] != '\n')
-		s->at += s->text[s->at] == '\\' && s->at + 1 < s->end ? 2 : 1;
+		skip_byte(s);
+}
+
+static void skip_literal(struct scanner *s)
+{
+	char quote = s->text[s->at++];
+
+	while (s->at < s->end && s->text[s->at] != quote && s->text[s->at] != '\n')
+		skip_byte(s);
+	s->at = s->at < s->end ? s->at + 1 : s->end;
 }
 
 /* True when it stepped over something that is neither a word nor a directive. */
@@ -67,7 +81,7 @@ static bool skip_other(struct scanner *s)
 	} else if (c == '"' || c == '\'') {
 		skip_literal(s);
 		s->line_start = false;
-	} else if (c == '\n' || strchr(" \t\r\f\v", c)) {
+	} else if (c == '\n' || (c && strchr(" \t\r\f\v", c))) {
 		s->line_start = s->line_start || c == '\n';
 		s->at++;
 	} else {
@@ -135,7 +149,7 @@ static void scan_type(struct scanner *s, size_t start)
 	for (;;) {
 		size_t next = s->at, begin;
 
-		while (s->at < s->end && strchr(" \t", s->text[s->at]))
+		while (s->at < s->end && blank(s->text[s->at]))
 			s->at++;
 		begin = take_word(s);
 		if (begin == s->at || !type_word(s->text + begin, s->at - begin, counts)) {
@@ -172,7 +186,7 @@ static void scan_query(struct scanner *s, const char *edge)
 	const struct macro_name *macro;
 	struct range range;
 
-	while (s->at < s->end && strchr(" \t(", s->text[s->at]))
+	while (s->at < s->end && s->text[s->at] && strchr(" \t(", s->text[s->at]))
 		s->at++;
 	start = take_word(s);
 	if (s->at == start || s->at - start >= sizeof(name))
@@ -197,8 +211,8 @@ static void scan_condition(struct scanner *s)
 		char c = s->text[s->at];
 		size_t start;
 
-		if (c == '\\' && s->at + 1 < s->end) {
-			s->at += 2;
+		if (c == '\\') {
+			skip_byte(s);
 			continue;
 		}
 		if (starts_with(s, "//") || starts_with(s, "/*") || c == '"' || c == '\'') {
@@ -218,7 +232,7 @@ static void scan_directive(struct scanner *s)
 	size_t start;
 
 	s->at++;
-	while (s->at < s->end && strchr(" \t", s->text[s->at]))
+	while (s->at < s->end && blank(s->text[s->at]))
 		s->at++;
 	start = take_word(s);
 	if (is_word(s, start, "ifdef") || is_word(s, start, "ifndef"))
@@ -231,7 +245,7 @@ static void scan_directive(struct scanner *s)
 		if (starts_with(s, "/*"))
 			skip_other(s);
 		else
-			s->at += s->text[s->at] == '\\' && s->at + 1 < s->end ? 2 : 1;
+			skip_byte(s);
 	}
 }
 

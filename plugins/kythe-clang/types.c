@@ -7,6 +7,8 @@
 
 #define PARTS_MAX 130 /* constructor, result and parameters; C guarantees 127 */
 
+#define SIGNATURE_MAX 1000 /* of a type; longer ones (a pointer to a pointer to ...) are known by their hash */
+
 struct type {
 	tenon_vname vname;
 };
@@ -66,6 +68,8 @@ static const tenon_vname *apply(struct index *ix, const tenon_vname *const *part
 		return NULL;
 	fputc(')', text);
 	fclose(text);
+	if (size > SIGNATURE_MAX)
+		size = (size_t)snprintf(signature, size, "%s(#%016llx)", parts[0]->signature, (unsigned long long)hash_text(signature));
 	node = shared(ix, signature, &fresh);
 	free(signature);
 	if (!fresh)
@@ -136,12 +140,10 @@ static const tenon_vname *nominal(struct index *ix, CXCursor declaration)
 {
 	CXString usr = clang_getCursorUSR(declaration);
 	const tenon_vname *node;
-	char signature[512];
 	bool fresh;
 
-	snprintf(signature, sizeof(signature), "%s#t", clang_getCString(usr));
+	node = shared(ix, arena_printf(&ix->arena, "%s#t", clang_getCString(usr)), &fresh);
 	clang_disposeString(usr);
-	node = shared(ix, signature, &fresh);
 	if (fresh)
 		emit_fact(ix, node, "/kythe/node/kind", "tnominal");
 	return node;

@@ -58,19 +58,6 @@ static void visit_reference(const struct step *step, CXCursor cursor)
 		emit_access(step->ix, anchor(step->ix, &range), access, target);
 }
 
-static void visit_call(const struct step *step, CXCursor cursor)
-{
-	CXCursor callee = clang_getCursorReferenced(cursor);
-	const tenon_vname *at;
-	struct range range;
-
-	if (clang_getCursorKind(callee) != CXCursor_FunctionDecl || !extent_range(step->ix, clang_getCursorExtent(cursor), &range))
-		return;
-	at = anchor(step->ix, &range);
-	emit_edge(step->ix, at, "/kythe/edge/ref/call", target_node(step->ix, callee));
-	emit_edge(step->ix, at, "/kythe/edge/childof", step->function);
-}
-
 /* ---- writes ---- */
 
 struct pair {
@@ -113,6 +100,43 @@ static CXCursor bare(CXCursor cursor)
 	}
 }
 
+static void visit_call(const struct step *step, CXCursor cursor)
+{
+	CXCursor callee = clang_getCursorReferenced(cursor);
+	const tenon_vname *at;
+	struct range range;
+
+	if (clang_getCursorKind(callee) != CXCursor_FunctionDecl) /* (f)(x) */
+		callee = clang_getCursorReferenced(bare(children_of(cursor).item[0]));
+	if (clang_getCursorKind(callee) != CXCursor_FunctionDecl || !extent_range(step->ix, clang_getCursorExtent(cursor), &range))
+		return;
+	at = anchor(step->ix, &range);
+	emit_edge(step->ix, at, "/kythe/edge/ref/call", target_node(step->ix, callee));
+	emit_edge(step->ix, at, "/kythe/edge/childof", step->function);
+}
+
+/* Over blanks, comments and the parentheses that an operand may stand in. */
+static unsigned skip_blank(const char *text, unsigned at, unsigned end)
+{
+	while (at < end) {
+		const char *close = NULL;
+
+		if (at + 1 < end && text[at] == '/' && text[at + 1] == '*')
+			close = memmem(text + at + 2, end - at - 2, "*/", 2);
+		if (close) {
+			at = (unsigned)(close - text) + 2;
+		} else if (at + 1 < end && text[at] == '/' && text[at + 1] == '/') {
+			while (at < end && text[at] != '\n')
+				at++;
+		} else if (text[at] && strchr(" \t\r\n\f\v)\\", text[at])) {
+			at++;
+		} else {
+			break;
+		}
+	}
+	return at;
+}
+
 /* libclang 14 does not tell operators: look at what is written between the operands. */
 static bool is_assignment(struct index *ix, const struct pair *operands)
 {
@@ -123,8 +147,7 @@ static bool is_assignment(struct index *ix, const struct pair *operands)
 	    !extent_range(ix, clang_getCursorExtent(operands->item[1]), &right) || left.file != right.file ||
 	    left.end >= right.start)
 		return false;
-	for (at = left.end; at < right.start && strchr(" \t\r\n)\\", left.file->text[at]); at++)
-		;
+	at = skip_blank(left.file->text, left.end, right.start);
 	return at < right.start && left.file->text[at] == '=' && left.file->text[at + 1] != '=';
 }
 
@@ -167,26 +190,73 @@ static void visit_operator(const struct step *step, CXCursor cursor)
 
 /* ---- initialisers ---- */
 
-/* { .x = 1 }: one child per element: UnexposedExpr(MemberRef x, 1). The member is written, and the value initialises it. */
-static void visit_designated(const struct step *step, CXCursor cursor)
+/* { .x = 1 }: one child per element: UnexposedExpr(MemberRef x, 1); [2].y = 1 has the index before y. Members are written,
+ * and the value initialises the last of them. */
+struct designation {
+	const struct step *step;
+	CXCursor last; /* the child before: what follows it tells whether it is the value */
+	const tenon_vname *member;
+	bool found; /* some child is a member */
+};
+
+static enum CXChildVisitResult find_member(CXCursor cursor, CXCursor parent, CXClientData data)
 {
-	struct pair inside = children_of(cursor);
-	struct index *ix = step->ix;
+	struct designation *d = data;
+
+	(void)parent;
+	d->found = clang_getCursorKind(cursor) == CXCursor_MemberRef;
+	return d->found ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+static void visit_plainly(const struct designation *d, CXCursor cursor, CXCursor parent)
+{
+	visit(cursor, parent, &(struct step){ d->step->ix, d->step->function, clang_getNullCursor(), READS });
+}
+
+static void visit_designator(struct designation *d, CXCursor cursor, CXCursor parent)
+{
+	struct index *ix = d->step->ix;
 	CXCursor member;
-	const tenon_vname *target;
 	struct range range;
 
-	if (inside.count != 2 || clang_getCursorKind(inside.item[0]) != CXCursor_MemberRef) {
+	if (clang_getCursorKind(cursor) != CXCursor_MemberRef) {
+		visit_plainly(d, cursor, parent);
+		return;
+	}
+	member = clang_getCursorReferenced(cursor);
+	d->member = target_node(ix, member);
+	if (d->member && reference_range(ix, cursor, member, &range))
+		emit_access(ix, anchor(ix, &range), WRITES, d->member);
+}
+
+static enum CXChildVisitResult visit_part(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct designation *d = data;
+
+	if (!clang_Cursor_isNull(d->last))
+		visit_designator(d, d->last, parent);
+	d->last = cursor;
+	return CXChildVisit_Continue;
+}
+
+static void visit_designated(const struct step *step, CXCursor cursor)
+{
+	struct designation d = { .step = step, .last = clang_getNullCursor() };
+	struct range range;
+
+	clang_visitChildren(cursor, find_member, &d);
+	if (!d.found) {
 		descend(step, cursor);
 		return;
 	}
-	member = clang_getCursorReferenced(inside.item[0]);
-	target = target_node(ix, member);
-	if (target && reference_range(ix, inside.item[0], member, &range))
-		emit_access(ix, anchor(ix, &range), WRITES, target);
-	if (target && extent_range(ix, clang_getCursorExtent(inside.item[1]), &range))
-		emit_edge(ix, anchor(ix, &range), "/kythe/edge/ref/init", target);
-	visit(inside.item[1], cursor, &(struct step){ ix, step->function, clang_getNullCursor(), READS });
+	clang_visitChildren(cursor, visit_part, &d);
+	if (clang_getCursorKind(d.last) == CXCursor_MemberRef) { /* a mistake left it without a value */
+		visit_designator(&d, d.last, cursor);
+		return;
+	}
+	if (d.member && extent_range(step->ix, clang_getCursorExtent(d.last), &range))
+		emit_edge(step->ix, anchor(step->ix, &range), "/kythe/edge/ref/init", d.member);
+	visit_plainly(&d, d.last, cursor);
 }
 
 /* ---- the preprocessor ---- */

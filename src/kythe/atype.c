@@ -1,51 +1,35 @@
 #include "kythe/atype.h"
 
-#include <stdint.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 
 #include "base/text.h"
 
-static uint32_t decode(const char *p, size_t len)
+static bool is_ascii_word(char c)
 {
-	const unsigned char *b = (const unsigned char *)p;
-
-	switch (len) {
-	case 2: return (uint32_t)(b[0] & 0x1f) << 6 | (b[1] & 0x3f);
-	case 3: return (uint32_t)(b[0] & 0x0f) << 12 | (uint32_t)(b[1] & 0x3f) << 6 | (b[2] & 0x3f);
-	case 4:
-		return (uint32_t)(b[0] & 0x07) << 18 | (uint32_t)(b[1] & 0x3f) << 12 | (uint32_t)(b[2] & 0x3f) << 6 |
-		       (b[3] & 0x3f);
-	default: return b[0];
-	}
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-.@#$%&_+:()", c));
 }
 
-/* Blocks of spaces, punctuation and symbols beyond ASCII. C's own tables go by the locale, which is the user's and not the
- * protocol's; what is not in these ranges counts as a letter or a digit. */
-static bool is_other(uint32_t c)
+/* C's own tables go by the locale, which is the user's and not the protocol's; PCRE2 has Unicode's. Valid UTF-8. */
+static bool has_other(struct mor_slice type)
 {
-	static const uint32_t ranges[][2] = {
-		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 },
-		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2072, 0x207e }, { 0x20a0, 0x2101 }, { 0x2190, 0x2bff },
-		{ 0x2e00, 0x2e2e }, { 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f },
-		{ 0xfff0, 0xffff }, { 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
-	};
+	static const char pattern[] = "[^\\x00-\\x7f\\p{L}\\p{Nd}]";
+	int code = 0;
+	PCRE2_SIZE at = 0;
+	pcre2_code *other = pcre2_compile((PCRE2_SPTR)pattern, sizeof(pattern) - 1, PCRE2_UTF, &code, &at, NULL);
+	pcre2_match_data *match = other ? pcre2_match_data_create_from_pattern(other, NULL) : NULL;
+	bool found = !match || pcre2_match(other, (PCRE2_SPTR)type.ptr, type.len, 0, 0, match, NULL) != PCRE2_ERROR_NOMATCH;
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
-		if (c >= ranges[i][0] && c <= ranges[i][1])
-			return true;
-	return false;
-}
-
-static bool is_word(uint32_t c)
-{
-	if (c < 0x80)
-		return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		       (c && strchr("-.@#$%&_+:()", (int)c));
-	return !is_other(c);
+	pcre2_match_data_free(match);
+	pcre2_code_free(other);
+	return found;
 }
 
 bool mor_atype_valid(struct mor_slice type)
 {
-	bool after_slash = true;
+	bool after_slash = true, beyond_ascii = false;
 
 	if (type.len == 0 || type.ptr[0] != '/')
 		return false;
@@ -55,12 +39,13 @@ bool mor_atype_valid(struct mor_slice type)
 		size_t len = mor_utf8_sequence(type.ptr + i, type.len - i);
 
 		if (len == 0 || (type.ptr[i] == '/' && after_slash) ||
-		    (type.ptr[i] != '/' && !is_word(decode(type.ptr + i, len))))
+		    (len == 1 && type.ptr[i] != '/' && !is_ascii_word(type.ptr[i])))
 			return false;
+		beyond_ascii = beyond_ascii || len > 1;
 		after_slash = type.ptr[i] == '/';
 		i += len;
 	}
-	return !after_slash;
+	return !after_slash && !(beyond_ascii && has_other(type));
 }
 
 int mor_atype_normal(struct mor_slice type, struct mor_buf *out)

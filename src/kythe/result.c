@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -34,10 +35,35 @@ struct mor_result {
 	size_t next; /* the first unit that is not in the output */
 	struct ended *units;
 	struct mor_result_stats stats;
+	mortise_error broken; /* the first failure: nothing is written after it */
 	struct mor_buf buffer; /* of reading; kept from unit to unit: fresh memory costs more than the bytes in it */
 };
 
 /* ---- the journal ---- */
+
+static int write_journal(struct mor_result *result, const char *text, mortise_error *err)
+{
+	int r = result->journal < 0 ? 0 : mor_fd_write_all(result->journal, text, strlen(text));
+
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
+}
+
+#define HEAD_SIZE 160
+static size_t format_head(const struct mor_result *result, char out[HEAD_SIZE])
+{
+	snprintf(out, HEAD_SIZE, MAGIC "%.128s\n", result->opt.identity);
+	return strlen(out);
+}
+
+static int begin_journal(struct mor_result *result, mortise_error *err)
+{
+	char head[HEAD_SIZE];
+
+	if (ftruncate(result->journal, 0) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
+	format_head(result, head);
+	return write_journal(result, head, err);
+}
 
 /* "done 12 3456" or "failed 12 3456 why it failed": unit, bytes of the output after it. */
 static bool read_line(struct mor_result *result, struct mor_slice line)
@@ -67,11 +93,14 @@ static bool read_line(struct mor_result *result, struct mor_slice line)
 
 static int read_journal(struct mor_result *result, struct mor_slice text, mortise_error *err)
 {
-	size_t head = strlen(MAGIC) + strlen(result->opt.identity) + 1, at = head;
+	char head[HEAD_SIZE];
+	size_t at = format_head(result, head), magic = strlen(MAGIC);
 
-	if (text.len < head || memcmp(text.ptr, MAGIC, strlen(MAGIC)) != 0)
+	if (text.len < at && memcmp(text.ptr, head, text.len) == 0)
+		return begin_journal(result, err); /* killed before it had begun */
+	if (text.len < magic || memcmp(text.ptr, MAGIC, magic) != 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s is no journal of mortise index", result->journal_path);
-	if (memcmp(text.ptr + strlen(MAGIC), result->opt.identity, head - strlen(MAGIC) - 1) != 0)
+	if (text.len < at || memcmp(text.ptr, head, at) != 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s is of a run with other records or options: run it again without --resume",
 				result->journal_path);
 	while (at < text.len) {
@@ -86,23 +115,6 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 	/* Half a line at its end would spoil the next one. */
 	return ftruncate(result->journal, (off_t)at) < 0 ?
 		       mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path) : 0;
-}
-
-static int write_journal(struct mor_result *result, const char *text, mortise_error *err)
-{
-	int r = result->journal < 0 ? 0 : mor_fd_write_all(result->journal, text, strlen(text));
-
-	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
-}
-
-static int begin_journal(struct mor_result *result, mortise_error *err)
-{
-	char head[160];
-
-	if (ftruncate(result->journal, 0) < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
-	snprintf(head, sizeof(head), MAGIC "%s\n", result->opt.identity);
-	return write_journal(result, head, err);
 }
 
 static int open_journal(struct mor_result *result, mortise_error *err)
@@ -131,6 +143,8 @@ static int open_output(struct mor_result *result, mortise_error *err)
 	result->out = open(result->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (result->out < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->path);
+	if (result->journal < 0)
+		return 0;
 	size = lseek(result->out, 0, SEEK_END);
 	if (size >= 0 && (uint64_t)size < result->bytes)
 		return mor_fail(err, MORTISE_EINPUT, "%s is shorter than its journal says: run it again without --resume", result->path);
@@ -142,11 +156,9 @@ static int open_output(struct mor_result *result, mortise_error *err)
 /* A pipe or a device has no journal: nothing could be taken back from it. */
 static bool is_stream(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	bool stream = fd >= 0 && lseek(fd, 0, SEEK_CUR) < 0;
+	struct stat st;
 
-	mor_fd_close(&fd);
-	return stream;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 static int open_files(struct mor_result *result, mortise_error *err)
@@ -372,10 +384,18 @@ static int copy_out(struct mor_result *result, struct ended *unit, mortise_error
 	return 0;
 }
 
+/* Half a unit may be in the output: only the next run can mend that. */
+static int check_broken(const struct mor_result *result, mortise_error *err)
+{
+	if (result->broken.code)
+		*err = result->broken;
+	return result->broken.code;
+}
+
 /* Everything whose turn has come. */
 static int flush(struct mor_result *result, mortise_error *err)
 {
-	int r = 0;
+	int r = check_broken(result, err);
 
 	while (r == 0 && result->next < result->opt.units && result->units[result->next].state != MOR_UNIT_OPEN) {
 		struct ended *unit = &result->units[result->next];
@@ -390,13 +410,17 @@ static int flush(struct mor_result *result, mortise_error *err)
 		r = write_journal(result, line, err);
 		result->next++;
 	}
+	if (r < 0)
+		result->broken = *err;
 	return r;
 }
 
 int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
-	int r = keep(result, unit, output, err);
+	int r = check_broken(result, err);
 
+	if (r == 0)
+		r = keep(result, unit, output, err);
 	if (r < 0)
 		return r;
 	result->units[unit].state = MOR_UNIT_DONE;

@@ -4,11 +4,9 @@
  */
 #include "kythe/stage.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +19,15 @@
 #include "base/text.h"
 #include "kythe/digest.h"
 #include "kythe/path.h"
+#include "kythe/stage_own.h"
 
 #define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
 
 struct mor_stager {
 	char *cache; /* absolute */
-	int blobs, stages;
+	char owner[32]; /* the name of our directory below stages/ */
+	int blobs, all_stages;
+	int stages; /* ours; its lock says that we live */
 	unsigned next;
 	struct mor_stager_stats stats;
 };
@@ -41,6 +42,7 @@ struct items {
 	struct item *at;
 	size_t count;
 	char *working_dir;
+	const struct mor_kzip *kzip; /* whose contents they were found in */
 };
 
 /* ---- the stager ---- */
@@ -72,51 +74,21 @@ static int make_parents(const char *path)
 	return r;
 }
 
-static void remove_tree_at(int parent, const char *name);
-
-static void empty_dir(int fd)
+static int make_owner(struct mor_stager *stager)
 {
-	DIR *dir = fdopendir(fd);
-	struct dirent *entry;
-
-	if (!dir) {
-		mor_fd_close(&fd);
-		return;
+	for (unsigned n = 0; n < 100000; n++) {
+		snprintf(stager->owner, sizeof(stager->owner), "%d.%u", (int)getpid(), n);
+		if (mkdirat(stager->all_stages, stager->owner, 0700) < 0) {
+			if (errno != EEXIST)
+				return -errno;
+			continue;
+		}
+		stager->stages = openat(stager->all_stages, stager->owner, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (stager->stages >= 0 && mor_is_own_dir(stager->all_stages, stager->owner, stager->stages))
+			return 0;
+		mor_fd_close(&stager->stages);
 	}
-	while ((entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			remove_tree_at(dirfd(dir), entry->d_name);
-	closedir(dir);
-}
-
-static void remove_tree_at(int parent, const char *name)
-{
-	int fd;
-
-	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-		return;
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	empty_dir(fd);
-	unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-/* Stages are called PID.N. Those whose process is gone were left by a run that was killed. */
-static void remove_orphans(int stages)
-{
-	DIR *dir = fdopendir(dup(stages));
-	struct dirent *entry;
-
-	if (!dir)
-		return;
-	while ((entry = readdir(dir))) {
-		long pid = strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			remove_tree_at(stages, entry->d_name);
-	}
-	closedir(dir);
+	return -EEXIST;
 }
 
 static int open_cache(struct mor_stager *stager, const char *cache)
@@ -134,9 +106,12 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 		return -errno;
 	r = make_dir_at(top, "blobs", &stager->blobs);
 	if (r == 0)
-		r = make_dir_at(top, "stages", &stager->stages);
+		r = make_dir_at(top, "stages", &stager->all_stages);
 	mor_fd_close(&top);
-	return r;
+	if (r < 0)
+		return r;
+	mor_remove_orphans(stager->all_stages);
+	return make_owner(stager);
 }
 
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
@@ -146,14 +121,13 @@ int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *er
 
 	if (!stager)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	stager->blobs = stager->stages = -1;
+	stager->blobs = stager->stages = stager->all_stages = -1;
 	r = open_cache(stager, cache);
 	if (r < 0) {
 		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "cache %s", cache);
 		mor_stager_free(stager);
 		return MORTISE_ESYSTEM;
 	}
-	remove_orphans(stager->stages);
 	*ret = stager;
 	return 0;
 }
@@ -162,8 +136,11 @@ struct mor_stager *mor_stager_free(struct mor_stager *stager)
 {
 	if (!stager)
 		return NULL;
+	if (stager->stages >= 0)
+		unlinkat(stager->all_stages, stager->owner, AT_REMOVEDIR); /* stages that were not dropped stay */
 	mor_fd_close(&stager->blobs);
 	mor_fd_close(&stager->stages);
+	mor_fd_close(&stager->all_stages);
 	free(stager->cache);
 	mor_free(stager);
 	return NULL;
@@ -191,7 +168,7 @@ static int write_piece(const void *bytes, size_t len, void *arg)
 	return mor_fd_write_all(*(int *)arg, bytes, len) < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* Under another name until its bytes are known to be right; of two that write the same blob, either may win. */
+/* In our own directory until its bytes are known to be right; of two that write the same blob, either may win. */
 static int write_blob(struct mor_stager *stager, struct mor_kzip *kzip, const char *digest, mortise_error *err)
 {
 	char name[72], dir[3] = { digest[0], digest[1], 0 }, temporary[40];
@@ -199,21 +176,21 @@ static int write_blob(struct mor_stager *stager, struct mor_kzip *kzip, const ch
 	int fd, r;
 
 	blob_name(digest, name);
-	snprintf(temporary, sizeof(temporary), "tmp.%d.%u", (int)getpid(), stager->next++);
-	fd = openat(stager->blobs, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	snprintf(temporary, sizeof(temporary), "blob.%u", stager->next++);
+	fd = openat(stager->stages, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, temporary);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/stages/%s/%s", stager->cache, stager->owner, temporary);
 	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
 	/* A constant time: what an analyzer sees must not depend on when it was staged. */
 	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 || fstat(fd, &st) < 0))
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, temporary);
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/stages/%s/%s", stager->cache, stager->owner, temporary);
 	mor_fd_close(&fd);
 	if (r == 0 && mkdirat(stager->blobs, dir, 0700) < 0 && errno != EEXIST)
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, dir);
-	if (r == 0 && renameat(stager->blobs, temporary, stager->blobs, name) < 0)
+	if (r == 0 && renameat(stager->stages, temporary, stager->blobs, name) < 0)
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, name);
 	if (r < 0) {
-		unlinkat(stager->blobs, temporary, 0);
+		unlinkat(stager->stages, temporary, 0);
 		return r;
 	}
 	stager->stats.written++;
@@ -230,6 +207,11 @@ static bool blob_is_there(const struct mor_stager *stager, const char *name, uin
 	       (st.st_mode & 0777) == 0444 && st.st_mtim.tv_sec == 1 && st.st_mtim.tv_nsec == 0 && (uint64_t)st.st_size == size;
 }
 
+static int fail_lacking(const struct item *item, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
+}
+
 static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct item *item, mortise_error *err)
 {
 	char name[72];
@@ -237,7 +219,7 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	int r;
 
 	if (!mor_digest_valid(item->digest) || !mor_kzip_file_find(kzip, item->digest, &number))
-		return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
+		return fail_lacking(item, err);
 	blob_name(item->digest, name);
 	if (blob_is_there(stager, name, mor_kzip_file_size(kzip, number)))
 		return 0;
@@ -305,6 +287,12 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 		memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
 	if (!*path.data || strcmp(path.data, ".") == 0) {
 		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	/* Nobody could open it, and we could not take it away again. */
+	if (path.len + 1 > PATH_MAX) {
+		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path, PATH_MAX - 2);
 		mor_buf_fini(&path);
 		return NULL;
 	}
@@ -424,6 +412,15 @@ static int settle_items(struct items *items, mortise_error *err)
 	return 0;
 }
 
+static int check_working_dir(const struct items *items, const char *working_dir, mortise_error *err)
+{
+	for (size_t i = 0; i < items->count; i++)
+		if (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path))
+			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
+					working_dir);
+	return 0;
+}
+
 static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
 		      mortise_error *err)
 {
@@ -480,6 +477,8 @@ static int step_into(struct walk *walk, const char *name)
 	}
 	if (fd < 0)
 		return -errno;
+	if (walk->depth == WALK_DEPTH) /* deeper ones take turns in the last place */
+		walk_back(walk, WALK_DEPTH - 1);
 	walk->fds[++walk->depth] = fd;
 	return 0;
 }
@@ -501,7 +500,7 @@ static int enter_dir(struct walk *walk, const char *path, size_t len)
 		char name[NAME_MAX + 1];
 		int r;
 
-		if (end - at > NAME_MAX || walk->depth == WALK_DEPTH)
+		if (end - at > NAME_MAX)
 			return -ENAMETOOLONG;
 		memcpy(name, path + at, end - at);
 		name[end - at] = '\0';
@@ -526,7 +525,7 @@ static int copy_blob(struct mor_stager *stager, const char *name, int dir, const
 		r = -errno;
 	while (r == 0 && (n = read(from, buffer, sizeof(buffer))) > 0)
 		r = mor_fd_write_all(fd, buffer, (size_t)n);
-	if (r == 0 && n < 0)
+	if (r == 0 && (n < 0 || fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0))
 		r = -errno;
 	mor_fd_close(&from);
 	mor_fd_close(&fd);
@@ -598,6 +597,18 @@ static void mark_changes(const struct items *old, const struct items *now, bool 
 	}
 }
 
+/* What lies there already has the right bytes, but a record must not depend on what came before it: its own archive has them,
+ * or it fails. */
+static int check_kept(const struct mor_kzip *kzip, const struct items *now, const bool *fresh, mortise_error *err)
+{
+	size_t number;
+
+	for (size_t i = 0; i < now->count; i++)
+		if (!fresh[i] && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
+			return fail_lacking(&now->at[i], err);
+	return 0;
+}
+
 static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *now, const bool *fresh, int root,
 		     mortise_error *err)
 {
@@ -619,14 +630,14 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 }
 
 /* A working directory that no file of the record implies must be there, too. */
-static int make_working_dir(int root, const char *working_dir)
+static int make_working_dir(int root, const char *working_dir, mortise_error *err)
 {
 	struct walk walk = { .fds = { root } };
 	const char *relative = working_dir + strspn(working_dir, "/");
 	int r = enter_dir(&walk, relative, strlen(relative));
 
 	walk_back(&walk, 0);
-	return r;
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
 }
 
 static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *old, const struct items *now,
@@ -651,18 +662,18 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 		unlinkat(root, old->working_dir + 1, AT_REMOVEDIR);
 		prune(root, old->working_dir + 1);
 	}
-	r = put_fresh(stager, kzip, now, fresh, root, err);
+	r = old->kzip == kzip ? 0 : check_kept(kzip, now, fresh, err);
+	if (r == 0)
+		r = put_fresh(stager, kzip, now, fresh, root, err);
 	mor_free(gone);
-	if (r == 0 && make_working_dir(root, now->working_dir) < 0)
-		r = mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record", now->working_dir);
-	return r;
+	return r < 0 ? r : make_working_dir(root, now->working_dir, err);
 }
 
 static char *format_path(const struct mor_stager *stager, unsigned number)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
-	mor_buf_printf(&path, "%s/stages/%d.%u", stager->cache, (int)getpid(), number);
+	mor_buf_printf(&path, "%s/stages/%s/%u", stager->cache, stager->owner, number);
 	return mor_buf_detach(&path);
 }
 
@@ -688,6 +699,18 @@ static int set_working_dir(struct mor_stage *stage, const struct items *now, enu
 	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
+static bool can_be_opened(const char *path)
+{
+	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
+		size_t len = strcspn(at, "/");
+
+		if (len > NAME_MAX)
+			return false;
+		at += len;
+	}
+	return strlen(path) < PATH_MAX;
+}
+
 static int list_unit(const struct mor_unit *unit, enum mor_stage_mode mode, struct items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
@@ -701,10 +724,12 @@ static int list_unit(const struct mor_unit *unit, enum mor_stage_mode mode, stru
 	(*ret)->working_dir = mor_buf_detach(&working_dir);
 	if (!(*ret)->working_dir)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (!can_be_opened((*ret)->working_dir))
+		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
 	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
-	if (r == 0 && mode == MOR_STAGE_DIR)
+	if (mode == MOR_STAGE_DIR)
 		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
-	return r;
+	return r < 0 ? r : check_working_dir(*ret, (*ret)->working_dir, err);
 }
 
 int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
@@ -727,6 +752,7 @@ int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct
 		mor_stage_drop(stager, stage);
 		return r;
 	}
+	now->kzip = kzip;
 	free_items(stage->items);
 	stage->items = now;
 	return 0;
@@ -750,7 +776,7 @@ int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err
 void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 {
 	if (stage->path)
-		remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
+		mor_remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
 	free_items(stage->items);

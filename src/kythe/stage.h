@@ -2,8 +2,8 @@
  * Staging: the files of a record, put where an analyzer will find them.
  *
  * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/ab/abcd...); what was there
- * before is not written again. A stage is a directory tree of hard links into it: CACHE/stages/PID.N/usr/include/x.h for the
- * record's /usr/include/x.h. Equal contents are one inode.
+ * before is not written again. A stage is a directory tree of hard links into it: CACHE/stages/OWNER/N/usr/include/x.h for
+ * the record's /usr/include/x.h. Equal contents are one inode. OWNER is locked while its stager lives.
  *
  * Paths come from archives and are hostile. They are cleaned as text against the working directory before anything is made,
  * a stage holds no symbolic links, and everything is made relative to the stage's own descriptor: a path cannot name

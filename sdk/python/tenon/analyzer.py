@@ -111,6 +111,7 @@ class Analyzer:
         self._in = stdin or sys.stdin.buffer
         self._out = stdout or sys.stdout.buffer
         self._id = 0
+        self._waiting = b""
         self._names: Dict[Tuple[str, str], VName] = {}
         self.encoding = encoding
         self.output: Optional[Output] = None
@@ -121,17 +122,26 @@ class Analyzer:
 
     # ---- the wire
 
-    def _send(self, message: Dict[str, Any]) -> None:
+    def _send(self, message: Dict[str, Any], later: bool = False) -> None:
+        """later: it leaves together with the next message."""
         body = json.dumps(dict(jsonrpc="2.0", **message), ensure_ascii=False, separators=(",", ":")).encode()
-        self._out.write(b"%d\n" % len(body) + body)
+        self._waiting += b"%d\n" % len(body) + body
+        if not later:
+            self.flush()
+
+    def flush(self) -> None:
+        self._out.write(self._waiting)
         self._out.flush()
+        self._waiting = b""
 
     def _receive(self) -> Optional[Dict[str, Any]]:
         tag = self._in.readline(21)
         if not tag:
             return None
-        if not tag.endswith(b"\n") or not tag[:-1].isdigit():
+        if not tag.endswith(b"\n") or not tag[:-1].isdigit() or (tag[:1] == b"0" and tag != b"0\n"):
             raise ProtocolError("corrupt frame: %r" % tag)
+        if int(tag) > 256 << 20:
+            raise ProtocolError("a frame of %s bytes" % tag[:-1].decode())
         body = self._in.read(int(tag))
         if len(body) < int(tag):
             raise ProtocolError("corrupt frame: %d of %d bytes" % (len(body), int(tag)))
@@ -157,7 +167,9 @@ class Analyzer:
         """The VName that entries must use for a path of the record; asked once per analysis."""
         key = (path, signature)
         if key not in self._names:
-            result = self.request("vname", {"path": path, "signature": signature}) or {}
+            result = self.request("vname", {"path": path, "signature": signature})
+            if result is None:
+                raise ProtocolError("vname: the driver is gone")
             members = result.get("vname") or result
             self._names[key] = VName(*(members.get(part, "") for part in VName._fields))
         return self._names[key]
@@ -200,7 +212,8 @@ class Analyzer:
             self.output.close()  # every byte is in the file before `done` says so
             self.output = None
             os.chdir("/")  # nothing of the unit's view may be held once it is taken away
-        self._send({"method": "done"})
+        # In one breath with the next analyze: the driver then replaces one view by the other.
+        self._send({"method": "done"}, later=True)
         return True
 
 
@@ -223,6 +236,7 @@ def run(analyze: Callable[[Analyzer, Unit], None], types: Optional[List[str]] = 
         while more and (not max_analyses or count < max_analyses):
             more = analyzer.analyze_one(analyze, types or [])
             count += 1
+        analyzer.flush()
     except (ProtocolError, BrokenPipeError, OSError) as problem:
         print("%s: %s" % (os.path.basename(sys.argv[0]), problem), file=sys.stderr)
         sys.exit(1)
