@@ -326,6 +326,7 @@ int mor_driver_step(struct mor_driver *driver)
 {
 	int64_t now = mor_work_now_ms(), next = -1;
 
+	mor_work_mind_stall(driver);
 	for (unsigned i = 0; i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
 		char why[96];

@@ -312,6 +312,56 @@ void mor_work_offer(struct worker *worker)
 	mor_driver_settled(driver);
 }
 
+/* ---- when nothing moves any more ---- */
+
+/* The waiting worker lends its name: no process was involved. */
+static void nobody_asks(struct worker *worker, size_t number)
+{
+	struct mor_driver *driver = worker->driver;
+	const struct mor_record_ref *record = &driver->opt.records[number];
+	const char *type = driver->opt.types ? driver->opt.types[0] : NULL;
+	char reason[300];
+
+	type = type ? type : driver->items[number].type;
+	snprintf(reason, sizeof(reason), "no analyzer asks for %.200s", type ? type : "its type");
+	worker->item = number;
+	mor_kzip_unit_read(record->kzip, record->number, &worker->unit, NULL); /* for its title */
+	refuse(worker, reason);
+}
+
+/* A record that failed before wants a fresh process; the one that comes after a failure may have been needed elsewhere. */
+static bool renew_one(struct mor_driver *driver)
+{
+	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
+		for (unsigned w = 0; driver->items[i].state == ITEM_WAITING && w < driver->worker_count; w++) {
+			struct worker *worker = &driver->workers[w];
+
+			if (worker->state == WORKER_WAITS && !worker->fresh && fits(worker, i)) {
+				mor_driver_replace(worker);
+				return true;
+			}
+		}
+	return false;
+}
+
+void mor_work_mind_stall(struct mor_driver *driver)
+{
+	struct worker *waits = NULL;
+
+	for (unsigned i = 0; i < driver->worker_count; i++) {
+		if (driver->workers[i].state == WORKER_WAITS)
+			waits = &driver->workers[i];
+		else if (driver->workers[i].state != WORKER_LOST)
+			return;
+	}
+	if (!waits || driver->stopping || driver->finished_work || renew_one(driver))
+		return;
+	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
+		if (driver->items[i].state == ITEM_WAITING)
+			nobody_asks(waits, i);
+	mor_driver_settled(driver);
+}
+
 /* Somebody else's failure may be work for one who waits. */
 static void offer_all(struct mor_driver *driver)
 {
