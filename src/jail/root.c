@@ -396,12 +396,25 @@ int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, c
 
 /* ---- all that the host has ---- */
 
+static int bind_entry(const struct tree *tree, const char *name, int from, bool directory)
+{
+	int onto, status;
+
+	if (directory ? mkdirat(tree->root, name, 0755) < 0 : mknodat(tree->root, name, S_IFREG | 0444, 0) < 0)
+		return -errno;
+	onto = openat(tree->root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	status = onto < 0 ? -errno : mor_mount_bind(from, onto, 0);
+	if (onto >= 0)
+		close(onto);
+	return status;
+}
+
 /* One entry of the host's root, under the same name. What cannot be reached is left out. */
 static int add_entry(const struct tree *tree, const char *name)
 {
 	char text[PATH_MAX];
 	struct stat st;
-	int from = openat(tree->old, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), onto, status = 0;
+	int from = openat(tree->old, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), status = 0;
 	ssize_t len;
 
 	if (from < 0)
@@ -414,13 +427,8 @@ static int add_entry(const struct tree *tree, const char *name)
 			text[len] = 0;
 		if (len < 0 || symlinkat(text, tree->root, name) < 0)
 			status = -errno;
-	} else if (S_ISDIR(st.st_mode) ? mkdirat(tree->root, name, 0755) < 0 : mknodat(tree->root, name, S_IFREG | 0444, 0) < 0) {
-		status = -errno;
 	} else {
-		onto = openat(tree->root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		status = onto < 0 ? -errno : mor_mount_bind(from, onto, 0);
-		if (onto >= 0)
-			close(onto);
+		status = bind_entry(tree, name, from, S_ISDIR(st.st_mode));
 	}
 	close(from);
 	return status;

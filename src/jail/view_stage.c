@@ -485,7 +485,7 @@ int mor_shop_show(struct mor_view_shop *shop)
 
 	if (status == 0)
 		status = scan_begin(&scan, shop->stage);
-	if (status < 0)
+	if (status != 0)
 		return shop->failure->step ? -1 : mor_shop_blame(shop, -status, "/", "the stage");
 	while (status == 0 && (name = scan_next(&scan)))
 		status = show_top(shop, name);

@@ -261,8 +261,10 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 	driver->by_namespace = opt->view != MOR_VIEW_DIRECTORY;
 	driver->items = mor_zalloc((opt->record_count + 1) * sizeof(struct item));
 	driver->workers = mor_zalloc(wanted * sizeof(struct worker));
-	if (!driver->items || !driver->workers)
-		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (!driver->items || !driver->workers) {
+		mor_driver_free(driver);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
 	while (r == 0 && driver->worker_count < wanted) {
 		r = make_worker(driver, &driver->workers[driver->worker_count], driver->worker_count, err);
 		driver->worker_count++;

@@ -643,13 +643,14 @@ static int make_working_dir(int root, const char *working_dir, mortise_error *er
 static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *old, const struct items *now,
 		       int root, mortise_error *err)
 {
-	bool *gone = mor_zalloc(old->count + now->count + 1), *fresh = gone + old->count;
+	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
 	const char *last = NULL;
-	bool moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
+	bool *fresh, moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
 	int r;
 
 	if (!gone)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	fresh = gone + old->count;
 	mark_changes(old, now, gone, fresh);
 	for (size_t i = 0; i < old->count; i++)
 		if (gone[i])
