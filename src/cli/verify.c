@@ -25,7 +25,7 @@ struct verify_args {
 #define FIELD(name) offsetof(struct verify_args, name)
 static const struct mor_option verify_options[] = {
 	{ "format", 0, "FORMAT",
-	  "of STREAM: entries (delimited protobuf, the default), json (one per line), delimited-json",
+	  "of STREAM: entries (delimited protobuf; the default), json (a line each), delimited-json",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|delimited-json" },
 	{ "goal-prefix", 0, "TEXT",
 	  "what begins a line of goals in a source; default //-",
