@@ -53,6 +53,8 @@ void mor_signals_init(void)
 void mor_signals_host(mortise_host *host)
 {
 	atomic_store(&woken, host);
+	if (host && count)
+		mortise_host_wakeup(host); /* one that came before there was a host to wake */
 }
 
 int mor_signals_count(void)
