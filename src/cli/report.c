@@ -60,7 +60,7 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	struct mor_slice json = { report->data.text, report->data.len };
 	const char *text = report->error->text;
 
-	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
 		return;
 	if (mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT) {
 		mor_buf_text(out, "; data: ");

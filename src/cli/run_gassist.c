@@ -133,9 +133,13 @@ static int open_plugin(struct mor_run *run, struct function_run *f, mortise_erro
 int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
+	const struct mor_run_args *args = run->args;
 	struct function_run f = { 0 };
 	int r;
 
+	if (args->workspace || args->hook || args->idl || args->keep_going || args->yes)
+		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
+				run->typed);
 	if (words->count < 2)
 		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s' lists them)", run->typed);
 	r = open_plugin(run, &f, err);

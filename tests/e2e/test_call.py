@@ -163,6 +163,8 @@ class Failures(Case):
         self.assertIn("; reason: Because; details: {", done.err)
         error["data"] = ["just", "a list"]
         self.assertIn('; data: ["just","a list"]', self.fails(1, "plugin_error", "call", ECHO, "fail", json.dumps(error)).err)
+        error["data"] = None
+        self.assertNotIn("data", self.fails(1, "plugin_error", "call", ECHO, "fail", json.dumps(error)).err)
 
     def test_dependency_missing(self):
         source = ["source.type=bytes", "source.data=" + base64.b64encode(b"dependency").decode()]

@@ -202,5 +202,24 @@ class Tables(Case):
                     self.assertIn(f'"{name}"', document, dialect)
 
 
+class Settings(Case):
+    """Every key of src/manifest/keys.c is in the guide and on the dialects' pages."""
+
+    def keys(self):
+        found = re.findall(r'\{ "(\w+)", "(\w+|\*)", MOR_KEY', text_of(ROOT / "src/manifest/keys.c"))
+        self.assertGreater(len(found), 40)
+        return [(section, key) for section, key in found if key != "*"]
+
+    def test_guide(self):
+        guide = text_of(ROOT / "docs/guide/configure.md") + text_of(ROOT / "docs/guide/sandbox.md")
+        self.assertEqual([key for key in self.keys() if not named(key[0], guide) or not named(key[1], guide)], [])
+
+    def test_explain(self):
+        page = self.ok("explain", "gassist").out
+        for section, key in self.keys():
+            told = re.search(rf"(?m)^  \[{section}\] .*", page).group()
+            self.assertTrue(section == "sandbox" or named(key, told), (section, key))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -123,6 +123,8 @@ class Run(Gassist):
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN)
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limit", "soon")
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--nonsense")
+        for option in (["--workspace", "."], ["--hook", "x"], ["--idl", "x"], ["--keep-going"], ["--yes"]):
+            self.assertIn("for Sunscreen plugins", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", *option).err)
 
     def test_large_frames(self):
         """20 MiB come through; over the limit the call fails at once, with the limit named."""

@@ -6,7 +6,9 @@ import unittest
 
 from support import Case, ECHO, ROOT, without_color
 
-COMMANDS = ["call", "run", "extract", "info", "explain", "kzip", "index", "verify-entries", "jail", "doctor", "completion", "help"]
+COMMANDS = ["call", "run", "chat", "extract", "info", "explain", "index", "kzip", "verify-entries", "jail", "doctor", "completion",
+            "help"]
+PAGES = [command for command in COMMANDS if command not in ("completion", "help")]
 
 
 class Help(Case):
@@ -172,14 +174,14 @@ class Manual(Case):
         return (ROOT / "docs" / "man" / f"mortise-{command}.1.scd").read_text(encoding="utf-8")
 
     def test_options(self):
-        for command in ("call", "run", "extract", "info", "explain", "kzip", "index", "verify-entries", "jail", "doctor"):
+        for command in PAGES:
             known = options_of(self.ok(command, "--help").out)
             self.assertIn("help", known)
             named = set(re.findall(r"\*--([a-z-]+)\*", self.page(command)))
             self.assertEqual(named, set(known), command)
 
     def test_synopsis_names_the_command(self):
-        for command in ("call", "run", "extract", "info", "explain", "kzip", "index", "verify-entries", "jail", "doctor"):
+        for command in PAGES:
             self.assertIn(f"*mortise {command}*", self.page(command))
 
     def test_shared_options(self):
