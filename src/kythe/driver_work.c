@@ -448,7 +448,7 @@ void mor_work_done(struct worker *worker)
 		settle(worker);
 	} else {
 		mor_work_failed(worker, error.text);
-		if (r != MORTISE_EINPUT)
+		if (r == MORTISE_ESYSTEM || r == MORTISE_ENOMEM) /* ours; all else is what it wrote */
 			mor_driver_fail(worker->driver, &error);
 		mor_driver_replace(worker);
 	}

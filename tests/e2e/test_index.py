@@ -6,7 +6,9 @@ import subprocess
 import unittest
 
 from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, read_entries, read_records, simple
-from support import LIMIT, MORTISE, PYTHON, ROOT
+from support import BUILD, LIMIT, MORTISE, PYTHON, ROOT
+
+SDK_TEXT = BUILD / "tests" / "plugins" / "kythe-sdk-text"
 
 # Takes one record by itself and keeps the reply; for records that are no programs.
 KEEP_REPLY = """
@@ -394,6 +396,38 @@ class Ends(IndexCase):
         self.assertRegex(done.err, "(?m)^(start|not_found): .*/nowhere/analyzer")
 
 
+class AnalyzerSide(IndexCase):
+    """R7: an analyzer that receives a corrupt frame exits; and at the end of its stdin (R15), with 0."""
+
+    CORRUPT = (b"\n", b"+5\nhello", b"x", b"5\r\nhello", b"9999999999999999999999\n", b"100\n{", b"12")
+
+    def ends(self, command):
+        for sent in self.CORRUPT + (b"",):
+            done = subprocess.run([str(word) for word in command], input=sent, capture_output=True, timeout=LIMIT, check=False)
+            self.assertEqual(done.returncode, 1 if sent else 0, (sent, done.stderr))
+            self.assertIn(b'"init"', done.stdout)
+            if sent:
+                self.assertIn(b"corrupt frame", done.stderr)
+
+    def stays_open(self, command):
+        """It exits by itself, not because its stdin ended."""
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with process:
+            process.stdin.write(b"+5\n")
+            process.stdin.flush()
+            self.assertEqual(process.wait(LIMIT), 1)
+
+    @unittest.skipUnless(SDK_TEXT.exists(), f"{SDK_TEXT} is not built")
+    def test_r07_c(self):
+        self.ends([SDK_TEXT])
+        self.stays_open([SDK_TEXT])
+
+    def test_r07_python(self):
+        script = self.file("analyzer.py", f"import sys\nsys.path.insert(0, {str(ROOT / 'sdk' / 'python')!r})\nfrom tenon.analyzer import run\nrun(lambda a, unit: None)\n")
+        self.ends([PYTHON, script])
+        self.stays_open([PYTHON, script])
+
+
 class Command(IndexCase):
     def usage(self, *words, code=2, text=""):
         done = self.run_mortise("index", *words)
@@ -461,8 +495,9 @@ class Command(IndexCase):
 
     def test_report(self):
         report, _ = self.report(self.kzip(simple(2)))
-        self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "driver_cpu_ms",
-                                                    "children_cpu_ms", "failures", "messages"})
+        self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "cpu_ms",
+                                                    "failures", "messages"})
+        self.assertEqual(set(report["cpu_ms"]), {"analyzers", "driver", "guardians"})
         self.assertEqual(report["bytes"], (self.dir / "result").stat().st_size)
 
     def test_lenient(self):
@@ -494,6 +529,13 @@ run(analyze, types=["/kythe/index/toy"], encoding=sys.argv[1])
             report, entries = self.report(self.kzip(units), "-j1", analyzer=[PYTHON, script, encoding])
             self.expect_simple(entries, units)
             self.assertEqual(report["messages"][0], {"unit": "u0.toy", "file": "u0.toy", "line": 1, "column": 2, "text": "seen"})
+
+    @unittest.skipUnless(SDK_TEXT.exists(), f"{SDK_TEXT} is not built")
+    def test_sdk_in_c(self):
+        units = simple(3)
+        report, entries = self.report(self.kzip(units), "-j1", analyzer=[SDK_TEXT])
+        self.expect_simple(entries, units)
+        self.assertEqual(report["messages"][2], {"unit": "u2.toy", "file": "u2.toy", "line": 1, "column": 2, "text": "seen"})
 
     def test_plugin_directory(self):
         self.file("p/mortise.toml", f"[plugin]\nname = \"p\"\ndialect = \"kythe\"\ncommand = [\"{PYTHON}\", \"{PUPPET}\"]\n")

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from kythe_support import IndexCase, NO_NAMESPACES, PUPPET, SIMPLE, Unit, digest, read_entries, simple
-from support import BUILD, PYTHON, ROOT
+from support import BUILD, PYTHON
 
 # Writes what it sees of each path: its bytes, or the name of the error.
 LOOK = """
