@@ -100,7 +100,7 @@ class Table(Sunscreen):
 
     @at_each_level
     def test_spawn_denied_and_not_toggleable(self, level):
-        self.violates(level, self.toml(), "fork", "x", "it may not start processes")
+        self.violates(level, self.toml(), "fork", "x", "plugins with a plugin.toml may not start programs")
         self.violates(level, self.toml(), "exec", "/bin/true", "start")
         done = self.run_mortise("run", "-w", self.work, "--level", level, "--set", "sandbox.spawn=true", self.toml(), "act", "--do",
                                 "fork", "--at", "x")
