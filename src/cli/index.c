@@ -197,7 +197,8 @@ static int open_result(struct mor_index *x, mortise_error *err)
 	bool to_stdout = !x->args->output || strcmp(x->args->output, "-") == 0;
 	struct mor_result_options opt = { .path = to_stdout ? NULL : x->args->output, .fd = STDOUT_FILENO,
 					  .format = result_format(x->args->format), .units = x->ref_count,
-					  .identity = x->identity, .resume = x->args->resume };
+					  .identity = x->identity, .resume = x->args->resume,
+					  .spool_dir = mor_stager_path(x->stager) };
 
 	return mor_result_open(&opt, &x->result, err);
 }
@@ -224,7 +225,6 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.workers = worker_count(x), .retries = x->args->retries.given ? x->args->retries.value : 2,
 		.unit_ms = x->session.timeout_ms ? x->session.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
 		.types = x->args->types.item, .rules = x->rules, .stager = x->stager, .result = x->result,
-		.raw = strcmp(x->args->format, "raw") == 0,
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 

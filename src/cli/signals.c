@@ -53,6 +53,8 @@ void mor_signals_init(void)
 void mor_signals_host(mortise_host *host)
 {
 	atomic_store(&woken, host);
+	if (host && count)
+		mortise_host_wakeup(host); /* one that came before there was a host to wake */
 }
 
 int mor_signals_count(void)
@@ -64,8 +66,10 @@ bool mor_signals_take_interrupt(void)
 {
 	if (serious || !count)
 		return false;
-	count = 0; /* one more that comes right here is lost, and typed again */
-	return true;
+	count = 0; /* one more Ctrl-C that comes right here is lost, and typed again */
+	if (serious)
+		count = 1;
+	return !serious;
 }
 
 int mor_signals_exit_code(void)

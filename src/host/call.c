@@ -244,6 +244,15 @@ static int check_params(mortise_plugin *plugin, const char *action, struct mor_s
 	return 0;
 }
 
+static int check_extra(mortise_plugin *plugin, const char *action, struct mor_slice extra, mortise_error *err)
+{
+	while (extra.len && strchr(" \t\r\n", *extra.ptr))
+		extra.ptr++, extra.len--;
+	if (extra.ptr && (!extra.len || *extra.ptr != '{' || !mor_json_valid(extra, 0, 0, NULL)))
+		return mor_fail(err, MORTISE_EINVAL, "%s: what goes beside the params of \"%s\" must be a JSON object", plugin->session.name, action);
+	return 0;
+}
+
 static int check_running(mortise_plugin *plugin, mortise_error *err)
 {
 	if (plugin->state == MORTISE_FAILED) {
@@ -287,7 +296,7 @@ static int shape(mortise_plugin *plugin, const char *action, const mortise_call_
 	int r = check_params(plugin, action, call->params, err);
 
 	if (r == 0)
-		r = check_params(plugin, action, (struct mor_slice){ opt->extra.text, opt->extra.len }, err);
+		r = check_extra(plugin, action, (struct mor_slice){ opt->extra.text, opt->extra.len }, err);
 	if (r < 0)
 		return r;
 	call->name = action;

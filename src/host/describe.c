@@ -121,7 +121,7 @@ static void counters(const mortise_plugin *plugin, struct mor_writer *w)
 		{ "calls", c->calls },           { "answered", c->answered },       { "failed", c->failed },
 		{ "timeouts", c->timeouts },     { "restarts", c->restarts },       { "noise_bytes", c->noise_bytes },
 		{ "stderr_bytes", c->stderr_bytes }, { "dropped", c->dropped },     { "bytes_in", c->bytes_in },
-		{ "bytes_out", c->bytes_out },
+		{ "bytes_out", c->bytes_out },   { "cpu_ms", c->cpu_us / 1000 },
 	};
 
 	mor_w_key(w, "counters");

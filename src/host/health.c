@@ -64,10 +64,9 @@ void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, co
 static bool ping(mortise_plugin *plugin)
 {
 	const struct mor_method *row = ping_row(plugin);
+	const mortise_call *beside = running(plugin);
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
-
-	const mortise_call *beside = running(plugin);
 
 	if (!row || plugin->health.pinging || plugin->state != MORTISE_READY)
 		return false;

@@ -225,6 +225,7 @@ enum mor_rung { MOR_RUNG_NONE, MOR_RUNG_BYE, MOR_RUNG_INPUT, MOR_RUNG_TERM, MOR_
 
 struct mor_counters {
 	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in, bytes_out;
+	uint64_t cpu_us; /* of processes that have ended */
 };
 
 struct mor_health_state {

@@ -34,7 +34,6 @@ struct run {
 	pid_t pid;          /* of mortise-jail */
 	int socket, plan;
 	char scratch[64];   /* that it will remove */
-	bool ordered;       /* TERM was sent: the next one is KILL at the latest */
 };
 
 static void run_fini(struct run *run)
@@ -214,8 +213,7 @@ static void order(struct run *run, enum mor_order_kind kind)
 	struct mor_guard_order message = { .kind = kind };
 
 	/* Failure: it is ending already, and its record is on the way. */
-	if (send(run->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE)
-		run->ordered = false;
+	(void)send(run->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void woken(struct run *run)

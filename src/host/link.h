@@ -35,6 +35,7 @@ struct mor_link_end {
 	int start_code;      /* it was never started: MORTISE_E..., and errno; the text says why         */
 	int os_errno;
 	char syscall[32], path[512], rule[64]; /* with violation                                         */
+	uint64_t cpu_us;     /* processor time of the process and what it waited for; 0: not known       */
 };
 
 enum mor_fault { /* what a plugin may do wrong on the wire */

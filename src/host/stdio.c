@@ -380,6 +380,11 @@ static void on_stderr(void *arg, struct mor_slice line)
 
 /* It is dead, but its last words are in the pipe: read to the end, or to EAGAIN where a descendant holds
  * the pipe open. Pausing ends here; nothing more will come. */
+static uint64_t micros(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
 static void on_exited(void *arg, const struct mor_proc_exit *how)
 {
 	struct stdio_link *s = arg;
@@ -396,6 +401,7 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 		return;
 	end.clean = end.known && !end.by_signal && end.status == 0;
 	end.violation = how->violated;
+	end.cpu_us = micros(&how->how.usage.ru_utime) + micros(&how->how.usage.ru_stime);
 	memcpy(end.syscall, how->syscall, sizeof(end.syscall));
 	memcpy(end.path, how->path, sizeof(end.path));
 	memcpy(end.rule, how->rule, sizeof(end.rule));

@@ -312,6 +312,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	bool left = mor_client_left(plugin, how);
 
 	MOR_HOLD(plugin);
+	plugin->counters.cpu_us += how->cpu_us;
 	remember_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);

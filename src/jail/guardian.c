@@ -33,7 +33,7 @@ struct guard {
 	enum ladder ladder;
 	int64_t ladder_due, wall_due; /* 0: none                    */
 	int host;                 /* pidfd                          */
-	bool confined, started, kill;
+	bool confined, started, asked, kill; /* asked: to end, before it had started */
 };
 
 static volatile sig_atomic_t child_changed;
@@ -130,8 +130,6 @@ static void tell_started(struct guard *guard)
 {
 	struct mor_record record = { .kind = MOR_RECORD_STARTED };
 
-	if (guard->started)
-		return;
 	guard->started = true;
 	record.pid = mor_launch_visible(&guard->child);
 	record.level = (uint8_t)guard->plan->level.level;
@@ -169,8 +167,9 @@ static void ask_to_end(struct guard *guard)
 
 	if (guard->ended.pid)
 		return;
+	/* It may run already and we not know it: the init of a namespace closes the channel only when it next gets the CPU. */
 	if (!guard->started) {
-		guard->kill = true;
+		guard->asked = true;
 	} else if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
 		kill(pid, SIGTERM); /* the init passes it on */
 	} else {
@@ -274,6 +273,8 @@ static void on_channel(struct guard *guard)
 	if (guard->child.launch->failure.step)
 		give_up(guard, &guard->child.launch->failure);
 	tell_started(guard);
+	if (guard->asked)
+		ask_to_end(guard);
 }
 
 static void on_broker(struct guard *guard)

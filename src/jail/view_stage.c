@@ -31,6 +31,7 @@
 struct scan {
 	int fd; /* -1: at its end */
 	int error;
+	unsigned char type; /* of the last name: DT_DIR..., or DT_UNKNOWN */
 	long got, at;
 	char batch[2048] __attribute__((aligned(8)));
 };
@@ -60,6 +61,7 @@ static const char *scan_next(struct scan *scan)
 		}
 		entry = (const struct dirent64 *)(scan->batch + scan->at);
 		scan->at += entry->d_reclen;
+		scan->type = entry->d_type;
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return entry->d_name;
 	}
@@ -343,16 +345,28 @@ struct walk {
 
 static int look_at(const struct walk *walk, const char *name);
 
+/* Most directories of a stage hold files only. Where a directory counts its links, two mean: no directory inside. */
+static bool holds_no_directory(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == 0 && st.st_nlink == 2;
+}
+
 static int walk_down(const struct walk *walk)
 {
 	struct scan scan;
 	const char *name;
-	int status = walk->depth > DEPTH_MAX ? -ENAMETOOLONG : scan_begin(&scan, walk->from), ended;
+	int status, ended;
 
+	if (walk->depth <= DEPTH_MAX && holds_no_directory(walk->from))
+		return 0;
+	status = walk->depth > DEPTH_MAX ? -ENAMETOOLONG : scan_begin(&scan, walk->from);
 	if (status < 0)
 		return mor_shop_blame(walk->shop, -status, walk->dest, "its directory in the stage");
 	while (status == 0 && (name = scan_next(&scan)))
-		status = look_at(walk, name);
+		if (scan.type == DT_DIR || scan.type == DT_UNKNOWN)
+			status = look_at(walk, name);
 	ended = scan_end(&scan);
 	if (status == 0 && ended < 0)
 		status = mor_shop_blame(walk->shop, -ended, walk->dest, "its directory in the stage");

@@ -326,6 +326,7 @@ int mor_driver_step(struct mor_driver *driver)
 {
 	int64_t now = mor_work_now_ms(), next = -1;
 
+	mor_work_mind_stall(driver);
 	for (unsigned i = 0; i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
 		char why[96];
@@ -347,6 +348,22 @@ int mor_driver_step(struct mor_driver *driver)
 const mortise_error *mor_driver_failure(const struct mor_driver *driver)
 {
 	return driver->failed ? &driver->failure : NULL;
+}
+
+uint64_t mor_driver_analyzer_ms(const struct mor_driver *driver)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < driver->worker_count; i++) {
+		MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+		char *json = NULL;
+
+		if (mortise_plugin_describe(driver->workers[i].plugin, &json) == 0 &&
+		    mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
+			sum += (uint64_t)mor_json_int(mor_json_at(mor_doc_root(doc), "/counters/cpu_ms"), 0);
+		mortise_free(json);
+	}
+	return sum;
 }
 
 bool mor_driver_uses_namespace(const struct mor_driver *driver)

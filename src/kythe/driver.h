@@ -71,7 +71,6 @@ struct mor_driver_options {
 	const struct mor_vname_rules *rules;
 	struct mor_stager *stager;
 	struct mor_result *result;
-	bool raw;              /* output is not made of entries: only lengths of records are checked */
 	struct mor_driver_events events;
 };
 
@@ -88,5 +87,6 @@ void mor_driver_stop(struct mor_driver *driver, bool now);
 /* Why it cannot go on (the result cannot be written; no analyzer starts): NULL or a text. */
 const mortise_error *mor_driver_failure(const struct mor_driver *driver);
 bool mor_driver_uses_namespace(const struct mor_driver *driver);
+uint64_t mor_driver_analyzer_ms(const struct mor_driver *driver); /* processor time of analyzers that have ended */
 
 #endif

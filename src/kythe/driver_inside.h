@@ -66,6 +66,8 @@ void mor_work_done(struct worker *worker);
 void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
 void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
 void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
+/* All wait: what is left is of types that nobody asks for (settled, failed), or wants a fresh process (it gets one). */
+void mor_work_mind_stall(struct mor_driver *driver);
 int64_t mor_work_now_ms(void);
 /* driver_ask.c: what analyzers say and ask */
 void mor_ask_request(mortise_request *request, const char *method, mortise_json params, void *arg);

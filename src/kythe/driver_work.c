@@ -312,6 +312,56 @@ void mor_work_offer(struct worker *worker)
 	mor_driver_settled(driver);
 }
 
+/* ---- when nothing moves any more ---- */
+
+/* The waiting worker lends its name: no process was involved. */
+static void nobody_asks(struct worker *worker, size_t number)
+{
+	struct mor_driver *driver = worker->driver;
+	const struct mor_record_ref *record = &driver->opt.records[number];
+	const char *type = driver->opt.types ? driver->opt.types[0] : NULL;
+	char reason[300];
+
+	type = type ? type : driver->items[number].type;
+	snprintf(reason, sizeof(reason), "no analyzer asks for %.200s", type ? type : "its type");
+	worker->item = number;
+	mor_kzip_unit_read(record->kzip, record->number, &worker->unit, NULL); /* for its title */
+	refuse(worker, reason);
+}
+
+/* A record that failed before wants a fresh process; the one that comes after a failure may have been needed elsewhere. */
+static bool renew_one(struct mor_driver *driver)
+{
+	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
+		for (unsigned w = 0; driver->items[i].state == ITEM_WAITING && w < driver->worker_count; w++) {
+			struct worker *worker = &driver->workers[w];
+
+			if (worker->state == WORKER_WAITS && !worker->fresh && fits(worker, i)) {
+				mor_driver_replace(worker);
+				return true;
+			}
+		}
+	return false;
+}
+
+void mor_work_mind_stall(struct mor_driver *driver)
+{
+	struct worker *waits = NULL;
+
+	for (unsigned i = 0; i < driver->worker_count; i++) {
+		if (driver->workers[i].state == WORKER_WAITS)
+			waits = &driver->workers[i];
+		else if (driver->workers[i].state != WORKER_LOST)
+			return;
+	}
+	if (!waits || driver->stopping || driver->finished_work || renew_one(driver))
+		return;
+	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
+		if (driver->items[i].state == ITEM_WAITING)
+			nobody_asks(waits, i);
+	mor_driver_settled(driver);
+}
+
 /* Somebody else's failure may be work for one who waits. */
 static void offer_all(struct mor_driver *driver)
 {
@@ -321,22 +371,21 @@ static void offer_all(struct mor_driver *driver)
 
 /* ---- done ---- */
 
-static int check_output(struct worker *worker, uint64_t *ret_size, uint64_t *ret_records, mortise_error *err)
+/* Its size at done counts: what is written later does not. */
+static int open_output(struct worker *worker, struct mor_unit_output *ret, mortise_error *err)
 {
 	struct stat st;
-	int fd = open(worker->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	int r;
 
-	if (fd < 0)
+	ret->form = worker->form;
+	ret->fd = open(worker->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (ret->fd < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, errno, "its output");
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		mor_fd_close(&fd);
+	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		mor_fd_close(&ret->fd);
 		return mor_fail(err, MORTISE_EINPUT, "its output is no file any more");
 	}
-	*ret_size = (uint64_t)st.st_size; /* at done: what is written later does not count */
-	r = mor_result_check(fd, *ret_size, worker->form, worker->driver->opt.raw, ret_records, err);
-	mor_fd_close(&fd);
-	return r;
+	ret->size = (uint64_t)st.st_size;
+	return 0;
 }
 
 /* The view ends before the next record is handed out: orders to one plugin are kept in order. Whoever asks for the next in
@@ -350,32 +399,31 @@ void mor_work_hide(struct worker *worker)
 		mortise_plugin_set_view(worker->plugin, NULL, NULL, NULL, NULL);
 }
 
-static void keep(struct worker *worker, uint64_t size, uint64_t records)
+static int keep_output(struct worker *worker, struct mor_unit_output *output, mortise_error *err)
 {
-	struct mor_driver *driver = worker->driver;
-	mortise_error error = { 0 };
+	int r = open_output(worker, output, err);
 
-	tell_end(worker, NULL, records, size);
-	if (mor_result_done(driver->opt.result, worker->item, worker->output, size, worker->form, &error) < 0)
-		mor_driver_fail(driver, &error);
-	mor_free(worker->output); /* the file is the result's now */
-	worker->output = NULL;
-	settle(worker);
+	if (r == 0)
+		r = mor_result_done(worker->driver->opt.result, worker->item, output, err);
+	mor_fd_close(&output->fd);
+	return r;
 }
 
 void mor_work_done(struct worker *worker)
 {
+	struct mor_unit_output output = { .fd = -1 };
 	mortise_error error = { 0 };
-	uint64_t size = 0, records = 0;
-	bool whole;
+	int r = keep_output(worker, &output, &error);
 
-	whole = check_output(worker, &size, &records, &error) == 0;
 	worker->state = WORKER_DOWN;
 	worker->idle_ends = 0;
-	if (whole) {
-		keep(worker, size, records);
+	if (r == 0) {
+		tell_end(worker, NULL, output.records, output.bytes);
+		settle(worker);
 	} else {
 		mor_work_failed(worker, error.text);
+		if (r != MORTISE_EINPUT)
+			mor_driver_fail(worker->driver, &error);
 		mor_driver_replace(worker);
 	}
 	mor_work_forget(worker);

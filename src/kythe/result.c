@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,24 +16,25 @@
 #include "base/text.h"
 
 #define JOURNAL_LIMIT ((size_t)1 << 30)
+#define BUFFER_KEPT ((size_t)4 << 20)
 #define MAGIC "mortise-index 1 "
 
 struct ended {
 	enum mor_unit_state state;
-	char *file;   /* its bytes, while they wait for their turn */
 	char *reason; /* why it failed */
-	uint64_t size;
-	enum mor_stream_format form;
+	uint64_t at, size; /* its bytes in the spool, while they wait for their turn */
 };
 
 struct mor_result {
 	struct mor_result_options opt;
 	char *path, *journal_path;
-	int out, journal;
-	uint64_t bytes;
+	int out, journal, spool;
+	uint64_t bytes, spooled; /* of the output; of the spool */
+	size_t waiting; /* units in the spool */
 	size_t next; /* the first unit that is not in the output */
 	struct ended *units;
 	struct mor_result_stats stats;
+	struct mor_buf buffer; /* of reading; kept from unit to unit: fresh memory costs more than the bytes in it */
 };
 
 /* ---- the journal ---- */
@@ -188,7 +190,7 @@ int mor_result_open(const struct mor_result_options *opt, struct mor_result **re
 	if (!result)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	result->opt = *opt;
-	result->out = result->journal = -1;
+	result->out = result->journal = result->spool = -1;
 	result->units = mor_zalloc((opt->units + 1) * sizeof(struct ended));
 	r = result->units ? open_files(result, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	if (r < 0) {
@@ -203,17 +205,15 @@ struct mor_result *mor_result_free(struct mor_result *result, bool finished)
 {
 	if (!result)
 		return NULL;
-	for (size_t i = 0; result->units && i < result->opt.units; i++) {
-		if (result->units[i].file)
-			unlink(result->units[i].file);
-		mor_free(result->units[i].file);
+	for (size_t i = 0; result->units && i < result->opt.units; i++)
 		mor_free(result->units[i].reason);
-	}
 	if (finished && result->journal >= 0)
 		unlink(result->journal_path);
 	if (result->opt.path)
 		mor_fd_close(&result->out);
 	mor_fd_close(&result->journal);
+	mor_fd_close(&result->spool);
+	mor_buf_fini(&result->buffer);
 	mor_free(result->units);
 	mor_free(result->path);
 	mor_free(result->journal_path);
@@ -237,70 +237,154 @@ struct mor_result_stats mor_result_stats(const struct mor_result *result)
 
 /* ---- bytes ---- */
 
+/* Where checked bytes go, and how many went there. */
+struct sink {
+	struct mor_fd_source source;
+	int fd;
+	uint64_t bytes;
+	int error; /* of writing: it is not the unit's fault */
+};
+
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
-	struct mor_result *result = arg;
-	int r = write_all(result->out, bytes, len);
+	struct sink *sink = arg;
+	int r = write_all(sink->fd, bytes, len);
 
-	if (r < 0) {
-		errno = -r;
-		return MORTISE_ESYSTEM;
-	}
-	result->bytes += len;
-	return 0;
+	sink->bytes += r < 0 ? 0 : len;
+	sink->error = r;
+	return r < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* As they are. The kernel copies where it can. */
-static int copy_bytes(struct mor_result *result, int from, uint64_t size, mortise_error *err)
+/* What is read is written on as it is, and looked at on the way. */
+static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
-	char buffer[65536];
-	ssize_t n;
+	struct sink *sink = arg;
+	ssize_t n = mor_fd_source_read(&sink->source, buffer, len);
 
-	while (size > 0) {
-		n = copy_file_range(from, NULL, result->out, NULL, size > (1u << 30) ? 1u << 30 : (size_t)size, 0);
-		if (n <= 0)
-			break;
-		size -= (uint64_t)n;
-		result->bytes += (uint64_t)n;
-	}
-	while (size > 0) {
-		n = read(from, buffer, size < sizeof(buffer) ? (size_t)size : sizeof(buffer));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0 || put_bytes(buffer, (size_t)n, result) < 0)
-			return mor_fail_errno(err, MORTISE_ESYSTEM, n == 0 ? EIO : errno, "writing the result");
-		size -= (uint64_t)n;
-	}
-	return 0;
+	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
+		return sink->error;
+	return n;
 }
 
-static int convert(struct mor_result *result, int from, const struct ended *unit, mortise_error *err)
+static int check(struct mor_entries *entries, bool raw, mortise_error *err)
 {
-	struct mor_fd_source source = { .fd = from, .end = unit->size };
-	struct mor_entries entries = { .records = { .read = mor_fd_source_read, .arg = &source, .format = unit->form } };
-	struct mor_convert_stats stats = { 0 };
-	enum mor_stream_format to = result->opt.format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF;
-	int r = unit->size ? mor_entries_convert(&entries, to, put_bytes, result, &stats, err) : 0;
-
-	mor_entries_fini(&entries);
-	return r;
-}
-
-static int append(struct mor_result *result, struct ended *unit, mortise_error *err)
-{
-	bool as_it_is = result->opt.format == MOR_RESULT_RAW ||
-			(result->opt.format == MOR_RESULT_ENTRIES && unit->form == MOR_STREAM_PROTOBUF);
-	int fd = open(unit->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct mor_slice record;
 	int r;
 
-	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", unit->file);
-	r = as_it_is ? copy_bytes(result, fd, unit->size, err) : convert(result, fd, unit, err);
-	mor_fd_close(&fd);
-	unlink(unit->file);
-	mor_free(unit->file);
-	unit->file = NULL;
+	do
+		r = raw ? mor_records_next(&entries->records, &record, err) : mor_entries_skip(entries, err);
+	while (r > 0);
 	return r;
+}
+
+static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink, mortise_error *err)
+{
+	enum mor_result_format format = result->opt.format;
+	bool raw = format == MOR_RESULT_RAW;
+	bool as_it_is = raw || (format == MOR_RESULT_ENTRIES && output->form == MOR_STREAM_PROTOBUF);
+	struct mor_entries entries = { .records = { .read = read_and_put, .arg = sink, .format = output->form } };
+	struct mor_convert_stats stats = { 0 };
+	int r;
+
+	entries.records.buf = result->buffer;
+	if (!as_it_is) {
+		entries.records.read = mor_fd_source_read;
+		entries.records.arg = &sink->source;
+	}
+	r = as_it_is ? check(&entries, raw, err) :
+		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
+					   sink, &stats, err);
+	output->records = entries.records.count;
+	result->buffer = entries.records.buf;
+	mor_buf_reset(&result->buffer, BUFFER_KEPT);
+	entries.records.buf = (struct mor_buf)MOR_BUF_INIT;
+	mor_entries_fini(&entries);
+	if (sink->error)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -sink->error, "writing the result");
+	if (r == 0 && sink->source.at != output->size)
+		return mor_fail(err, MORTISE_EINPUT, "the output became shorter");
+	return r;
+}
+
+static int open_spool(struct mor_result *result, mortise_error *err)
+{
+	if (result->spool < 0)
+		result->spool = open(result->opt.spool_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (result->spool < 0) /* not every file system has unnamed files */
+		result->spool = memfd_create("mortise-spool", MFD_CLOEXEC);
+	if (result->spool < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->opt.spool_dir);
+	return 0;
+}
+
+/* Back to how long it was. */
+static int take_back(int fd, uint64_t size, mortise_error *err)
+{
+	if (ftruncate(fd, (off_t)size) < 0 || lseek(fd, (off_t)size, SEEK_SET) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "taking back a part of the result");
+	return 0;
+}
+
+/* Whose turn it is goes straight to the output, if something can be taken back from it; else to the spool. */
+static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+{
+	struct ended *ended = &result->units[unit];
+	bool direct = unit == result->next && result->journal >= 0;
+	uint64_t *end = direct ? &result->bytes : &result->spooled;
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size } };
+	int r = direct ? 0 : open_spool(result, err);
+
+	if (r < 0)
+		return r;
+	sink.fd = direct ? result->out : result->spool;
+	r = output->size ? transfer(result, output, &sink, err) : 0;
+	if (r < 0) {
+		mortise_error second;
+
+		return take_back(sink.fd, *end, &second) < 0 ? take_back(sink.fd, *end, err) : r;
+	}
+	if (!direct && sink.bytes) {
+		ended->at = *end;
+		ended->size = sink.bytes;
+		result->waiting++;
+	}
+	*end += sink.bytes;
+	output->bytes = sink.bytes;
+	return 0;
+}
+
+/* From the spool to the output. The kernel copies where it can. */
+static int copy_out(struct mor_result *result, struct ended *unit, mortise_error *err)
+{
+	off_t at = (off_t)unit->at;
+	uint64_t left = unit->size;
+	char buffer[65536];
+
+	while (left > 0) {
+		ssize_t n = copy_file_range(result->spool, &at, result->out, NULL, left > (1u << 30) ? 1u << 30 : (size_t)left, 0);
+
+		if (n <= 0)
+			break;
+		left -= (uint64_t)n;
+	}
+	while (left > 0) {
+		ssize_t n = pread(result->spool, buffer, left < sizeof(buffer) ? (size_t)left : sizeof(buffer), at);
+		int r = n > 0 ? write_all(result->out, buffer, (size_t)n) : n == 0 ? -EIO : -errno;
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing the result");
+		at += n;
+		left -= (uint64_t)n;
+	}
+	result->bytes += unit->size;
+	unit->size = 0;
+	if (--result->waiting == 0) {
+		result->spooled = 0;
+		return take_back(result->spool, 0, err);
+	}
+	return 0;
 }
 
 /* Everything whose turn has come. */
@@ -312,8 +396,8 @@ static int flush(struct mor_result *result, mortise_error *err)
 		struct ended *unit = &result->units[result->next];
 		char line[1200];
 
-		if (unit->file)
-			r = append(result, unit, err);
+		if (unit->size)
+			r = copy_out(result, unit, err);
 		if (r < 0)
 			break;
 		snprintf(line, sizeof(line), "%s %zu %" PRIu64 "%s%s\n", unit->state == MOR_UNIT_DONE ? "done" : "failed",
@@ -324,17 +408,13 @@ static int flush(struct mor_result *result, mortise_error *err)
 	return r;
 }
 
-int mor_result_done(struct mor_result *result, size_t unit, const char *file, uint64_t size, enum mor_stream_format form,
-		    mortise_error *err)
+int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
-	struct ended *ended = &result->units[unit];
+	int r = keep(result, unit, output, err);
 
-	ended->file = mor_strdup(file);
-	if (!ended->file)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	ended->size = size;
-	ended->form = form;
-	ended->state = MOR_UNIT_DONE;
+	if (r < 0)
+		return r;
+	result->units[unit].state = MOR_UNIT_DONE;
 	result->stats.done++;
 	return flush(result, err);
 }
@@ -347,22 +427,4 @@ int mor_result_failed(struct mor_result *result, size_t unit, const char *reason
 	result->units[unit].state = MOR_UNIT_FAILED;
 	result->stats.failed++;
 	return flush(result, err);
-}
-
-int mor_result_check(int fd, uint64_t size, enum mor_stream_format form, bool raw, uint64_t *ret_records, mortise_error *err)
-{
-	struct mor_fd_source source = { .fd = fd, .end = size };
-	struct mor_entries entries = { .records = { .read = mor_fd_source_read, .arg = &source, .format = form } };
-	struct mor_slice record;
-	int r = 0;
-
-	if (size > 0)
-		while ((r = raw ? mor_records_next(&entries.records, &record, err) : mor_entries_skip(&entries, err)) > 0)
-			;
-	if (ret_records)
-		*ret_records = entries.records.count;
-	if (r == 0 && source.at != size)
-		r = mor_fail(err, MORTISE_EINPUT, "the output became shorter");
-	mor_entries_fini(&entries);
-	return r;
 }

@@ -1,10 +1,12 @@
 /*
  * The result of a run: what its units came to, in the order of the input, each exactly once and whole.
  *
- * Units end in any order. One whose turn has not come is kept as the file that its analyzer wrote. A unit's bytes are
- * appended to the output, then its line to the journal (OUTPUT.journal); whoever is killed in between finds, on
- * the next start, an output that is longer than its journal says, and cuts it. A run that comes to its end removes the
- * journal.
+ * Units end in any order. A unit's bytes are read once, checked on their way, and only what was checked is kept: its
+ * analyzer still runs and could write more. Those whose turn has not come wait in an unnamed file, the spool.
+ *
+ * A unit's bytes are appended to the output, then its line to the journal (OUTPUT.journal); whoever is killed in
+ * between finds, on the next start, an output that is longer than its journal says, and cuts it. A run that comes to its
+ * end removes the journal.
  */
 #ifndef MOR_KYTHE_RESULT_H
 #define MOR_KYTHE_RESULT_H
@@ -26,6 +28,7 @@ struct mor_result_options {
 	size_t units;
 	const char *identity; /* hex digest of what makes two runs the same: records and options               */
 	bool resume;
+	const char *spool_dir; /* where the spool may be                                                       */
 };
 
 enum mor_unit_state { MOR_UNIT_OPEN, MOR_UNIT_DONE, MOR_UNIT_FAILED };
@@ -40,9 +43,17 @@ struct mor_result *mor_result_free(struct mor_result *result, bool finished);
 /* What an earlier run settled already: of each unit its state and, if it failed, why (else NULL). */
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason);
 
-/* One unit is complete: its output is the first `size` bytes of `file`, which is ours from now on. They were checked. */
-int mor_result_done(struct mor_result *result, size_t unit, const char *file, uint64_t size, enum mor_stream_format form,
-		    mortise_error *err);
+struct mor_unit_output {
+	int fd;        /* at its beginning */
+	uint64_t size; /* what lies beyond is not looked at */
+	enum mor_stream_format form;
+	uint64_t records, bytes; /* set: what was kept */
+};
+
+/* One unit is complete. MORTISE_EINPUT: its output is not made of whole records (of valid entries, unless the result's format
+ * is raw) to the very end; record and offset are in the text, nothing was kept, and the unit is open as before. Any
+ * other failure is the result's own. */
+int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err);
 int mor_result_failed(struct mor_result *result, size_t unit, const char *reason, mortise_error *err);
 
 struct mor_result_stats {
@@ -50,9 +61,5 @@ struct mor_result_stats {
 	size_t done, failed;
 };
 struct mor_result_stats mor_result_stats(const struct mor_result *result);
-
-/* Whole records to the very end? MORTISE_EINPUT with record and offset in the text. raw: only their lengths are looked at.
- * `ret_records` may be NULL. */
-int mor_result_check(int fd, uint64_t size, enum mor_stream_format form, bool raw, uint64_t *ret_records, mortise_error *err);
 
 #endif

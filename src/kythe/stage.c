@@ -169,6 +169,11 @@ struct mor_stager *mor_stager_free(struct mor_stager *stager)
 	return NULL;
 }
 
+const char *mor_stager_path(const struct mor_stager *stager)
+{
+	return stager->cache;
+}
+
 struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 {
 	return stager->stats;

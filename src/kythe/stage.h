@@ -32,6 +32,8 @@ static inline void mor_stager_fini(struct mor_stager **stager)
 	*stager = mor_stager_free(*stager);
 }
 
+const char *mor_stager_path(const struct mor_stager *stager); /* of the cache, absolute */
+
 struct mor_stager_stats {
 	uint64_t written, written_bytes; /* blobs that were not there                          */
 	uint64_t linked;                 /* files of stages                                    */

@@ -183,6 +183,7 @@ const char *mor_where_line(const struct mor_source *source, const char *pointer,
 }
 
 /* "FILE:LINE:COLUMN: KEY " and the rest; the root has no key. */
+__attribute__((format(printf, 3, 0)))
 static void complain(const struct mor_source *source, const char *pointer, const char *format, va_list args,
 		     struct mor_buf *out)
 {

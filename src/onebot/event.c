@@ -52,10 +52,12 @@ static int read_ids(const struct mor_value *root, struct mor_onebot_event *event
 /* message_type decides whether it is a group's; where it is not said, the group_id does. */
 static int settle_type(struct mor_onebot_event *event, struct mor_slice type, mortise_error *err)
 {
+	if (!type.ptr)
+		return 0;
 	if (mor_slice_is(type, "private")) {
 		mor_free(event->group_id);
 		event->group_id = NULL;
-	} else if (type.ptr && !event->group_id) {
+	} else if (!event->group_id) {
 		return mor_fail(err, MORTISE_EINPUT, "message_type is group, but group_id is missing");
 	}
 	return 0;

@@ -29,6 +29,7 @@ static bool confined(void)
 
 /* ---- stages ---- */
 
+__attribute__((format(printf, 1, 2)))
 static char *path_of(const char *format, ...)
 {
 	static char paths[8][8192];

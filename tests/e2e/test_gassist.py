@@ -9,7 +9,7 @@ import unittest
 from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
 
 PLUGIN = PLUGINS / "gassist.py"
-QUICK = ("--set", "health.every=200ms", "--timeout", "ping=200ms")  # the ping rule, five times as fast
+QUICK = ("--set", "health.every=200ms")  # pings ten times as often; the second they have is left, for busy machines
 
 
 def alive(pid):
@@ -192,17 +192,17 @@ class Watchdog(Gassist):
         self.say(process, "/freeze")
         self.line(process.stdout, "frozen from now on")
         told = self.line(process.stderr, "killed as frozen")
-        self.assertIn("2 pings in a row were not answered within 200 ms each", told)
+        self.assertIn("2 pings in a row were not answered within 1000 ms each", told)
         after = self.pid_of(process)
         self.assertNotEqual(pid, after)
         self.assertFalse(alive(pid))
         self.assertEqual(self.leave(process), 0)
 
     def test_busy_like_the_official_sdks(self):
-        """Ten times the ping rule without an answer, but within the execute limit: not killed, and the same process goes on."""
+        """Twice the ping rule without an answer, but within the execute limit: not killed, and the same process goes on."""
         process = self.chat(*QUICK, PLUGIN)
         pid = self.pid_of(process)
-        self.say(process, "/nap seconds=4")
+        self.say(process, "/nap seconds=6")
         self.line(process.stdout, "awake")
         self.assertEqual(self.pid_of(process), pid)
         self.assertEqual(self.leave(process), 0)
@@ -216,7 +216,7 @@ class Watchdog(Gassist):
     def test_learned(self):
         """One that answered pings during a request and then does not is frozen."""
         process = self.chat(*QUICK, "--", PYTHON, PLUGIN, "threads")
-        self.say(process, "/deafen after=2")
+        self.say(process, "/deafen after=3")
         self.assertIn("although it has answered pings during a call before", self.line(process.stderr, "killed as frozen"))
         self.assertEqual(self.leave(process), 6)
 

@@ -247,6 +247,15 @@ class Jail(Case):
             run.send_signal(signal.SIGINT)
             self.assertEqual(run.wait(LIMIT), 128 + signal.SIGTERM)
 
+    def test_a_signal_at_any_time(self):
+        """However early it comes, it is not lost: the command dies of it, or ends the program with SIGTERM."""
+        for ms in range(0, 30, 3):
+            with subprocess.Popen([str(MORTISE), "jail", "--", "/bin/sh", "-c", "read x"],
+                                  stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env) as run:
+                time.sleep(ms / 1000)
+                run.send_signal(signal.SIGINT)
+                self.assertIn(run.wait(LIMIT), (-signal.SIGINT, 128 + signal.SIGTERM), ms)
+
     @at_each_level
     def test_second_signal_kills(self, level):
         script = "trap '' TERM; echo up; while :; do read x; done"

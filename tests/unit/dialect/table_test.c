@@ -129,7 +129,7 @@ static void test_ayiou_defaults(void **state)
 	assert_true(field(handle, "reply")->type & MOR_T_NULL);
 }
 
-static void test_ayiou_codes(void **state)
+static void assert_standard_codes(const char *dialect)
 {
 	static const struct {
 		int64_t code;
@@ -139,9 +139,14 @@ static void test_ayiou_codes(void **state)
 		{ -32602, "Invalid params" }, { -32603, "Internal error" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		assert_string_equal(mor_dialect_code_name(mor_dialect_find("ayiou"), codes[i].code), codes[i].name);
+		assert_string_equal(mor_dialect_code_name(mor_dialect_find(dialect), codes[i].code), codes[i].name);
+}
+
+static void test_ayiou_codes(void **state)
+{
+	(void)state;
+	assert_standard_codes("ayiou");
 }
 
 static void test_plain(void **state)
@@ -159,6 +164,7 @@ static void test_plain(void **state)
 	assert_int_equal(plain->restart.cap_ms, 10000);
 	assert_int_equal(plain->restart.intensity, 5);
 	assert_int_equal(plain->restart.period_ms, 60000);
+	assert_standard_codes("plain");
 }
 
 static void test_kythe(void **state)

@@ -25,7 +25,7 @@ const struct mor_dialect demo_call_dialect = {
 	.max_in_flight = 1,
 	.frame_limit = 1 << 20,
 	.queue_limit = 1 << 20,
-	.stop = { 0, 1000, 1000 },
+	.stop = { .term_ms = 1000, .kill_ms = 1000 },
 	.methods = call_methods,
 };
 
@@ -38,7 +38,7 @@ const struct mor_dialect demo_run_dialect = {
 	.max_in_flight = 1,
 	.frame_limit = 1 << 20,
 	.queue_limit = 1 << 20,
-	.stop = { 500, 1000, 1000 },
+	.stop = { .bye_ms = 500, .term_ms = 1000, .kill_ms = 1000 },
 	.methods = run_methods,
 };
 

@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+"""The docs name tests that exist, name every script, and tell all that the dialects' tables hold."""
+import ast
+import functools
+import re
+import unittest
+
+from support import Case, ROOT
+
+PAGES = sorted((ROOT / "docs/dialects").glob("*.md")) + sorted((ROOT / "docs/reference").glob("*.md"))
+DIALECTS = {"plain": "plain", "yams": "yams", "ayiou": "ayiou", "gassist": "gassist", "kythe": "kythe",
+            "sunscreen": "sunscreen", "sunscreen-json": "sunscreen"}  # dialect: its page
+PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk)[:/]\S+$")
+
+
+@functools.cache
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def page(name):
+    return text_of(ROOT / "docs/dialects" / f"{name}.md")
+
+
+def talk(dialect, name):
+    return (ROOT / "tests/talk" / dialect / f"{name.removesuffix('.talk')}.talk").is_file()
+
+
+def c_test(folder, name):
+    """FILE or FILE.TEST below tests/FOLDER; TEST with or without its "test_"."""
+    file, _, test = name.partition(".")
+    path = ROOT / "tests" / folder / f"{file}_test.c"
+    return path.is_file() and (not test or bool(re.search(rf"\bvoid (test_)?{re.escape(test)}\(", text_of(path))))
+
+
+@functools.cache
+def classes(path):
+    """Class name: its base classes and its methods."""
+    return {node.name: ([base.id for base in node.bases if isinstance(base, ast.Name)],
+                        {item.name for item in node.body if isinstance(item, ast.FunctionDef)})
+            for node in ast.parse(text_of(path)).body if isinstance(node, ast.ClassDef)}
+
+
+def has_method(found, name, method):
+    bases, methods = found.get(name, ((), ()))
+    return method in methods or any(has_method(found, base, method) for base in bases)
+
+
+def python_test(name):
+    """FILE, FILE.CLASS, FILE.test, or FILE.CLASS.test of tests/e2e."""
+    file, *rest = name.split(".")
+    path = ROOT / "tests/e2e" / f"test_{file}.py"
+    if not path.is_file():
+        return False
+    found = classes(path)
+    if len(rest) == 2:
+        return has_method(found, *rest)
+    return not rest or rest[0] in found or any(rest[0] in methods for _, methods in found.values())
+
+
+def exists(home, token):
+    """Whether what a table calls a test is one; home is the dialect of the page."""
+    kind, _, name = token.partition(":")
+    if token.startswith("tests/"):
+        return (ROOT / token).exists()
+    if kind == "unit":
+        return c_test("unit", name)
+    if kind == "api":
+        return c_test("api", name)
+    if kind == "e2e":
+        return python_test(name)
+    if kind == "bot":
+        return python_test(f"bot.{name}")
+    if kind in ("demo", "json"):
+        return talk({"demo": "demo", "json": "sunscreen-json"}[kind], name)
+    if token == "talk/kythe-bytewise":  # all scripts of a dialect once more, cut into bytes
+        return "kythe" in text_of(ROOT / "tests/unit/host/meson.build")
+    if "/" in token:
+        return talk(*token.split("/", 1))
+    return talk(home, token) or c_test("unit/manifest", token)
+
+
+def cells(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def tables(text):
+    """Each row of each table as (header, cell) pairs, with its line number."""
+    header, last = None, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"^\|[-| ]+\|$", line):
+            header = cells(last)
+        elif line.startswith("|") and header:
+            yield number, list(zip(header, cells(line)))
+        elif not line.startswith("|"):
+            header = None
+        last = line
+
+
+def is_test_column(header):
+    return bool(re.search(r"\btests?\b|^scripts\b|rule of JSON-RPC", header))
+
+
+def tokens(path):
+    """(line, token) for all that the page calls a test."""
+    for number, row in tables(text_of(path)):
+        for header, cell in row:
+            for token in re.findall(r"`([^`]+)`", cell):
+                if PREFIXED.match(token) or (is_test_column(header) and re.fullmatch(r"[\w./:-]+", token)):
+                    yield number, token
+
+
+def named(name, text):
+    return bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
+
+
+def fields(rows):
+    for row in rows or ():
+        if row["name"] not in ("[]", "*"):
+            yield row["name"]
+        yield from fields(row.get("fields"))
+
+
+def spellings(ms):
+    """A time limit as the docs may write it."""
+    for unit, name in ((60000, "min"), (60000, "minutes"), (1000, "s"), (1000, "seconds"), (1, "ms")):
+        if ms % unit == 0:
+            yield f"{ms // unit} {name}"
+            yield f"{ms // unit} {name.removesuffix('s')}" if len(name) > 2 else f"{ms // unit} {name}"
+
+
+class Names(Case):
+    def test_every_test_that_a_page_names_exists(self):
+        count, faults = 0, []
+        for path in PAGES:
+            for number, token in tokens(path):
+                count += 1
+                if not exists(path.stem, token) and not token.startswith("./dev"):
+                    faults.append(f"{path.relative_to(ROOT)}:{number}: no test {token}")
+        self.assertEqual(faults, [])
+        self.assertGreater(count, 600)
+
+    def test_every_script_is_named(self):
+        faults = []
+        for dialect, name in DIALECTS.items():
+            prefix = "json:" if dialect == "sunscreen-json" else ""
+            for path in sorted((ROOT / "tests/talk" / dialect).glob("*.talk")):
+                wanted = {f"`{prefix}{path.stem}`", f"`{path.stem}.talk`", f"`tests/talk/{dialect}/{path.stem}.talk`"}
+                if not any(token in page(name) for token in wanted):
+                    faults.append(f"docs/dialects/{name}.md names no {path.relative_to(ROOT)}")
+        self.assertEqual(faults, [])
+
+    def test_faults_would_be_seen(self):
+        for good in ("unit:wire/framing.be32", "unit:wire/framing", "e2e:gassist.Run.test_nan", "e2e:run.test_flags", "json:error", "demo/keep", "frame"):
+            self.assertTrue(exists("gassist", good), good)
+        for bad in ("unit:wire/framing.be33", "unit:wire/nothing", "e2e:gassist.Run.test_flags", "e2e:gassist.Ran", "json:errors", "demo/kept", "no-such"):
+            self.assertFalse(exists("gassist", bad), bad)
+
+
+class Tables(Case):
+    """What `mortise explain DIALECT --json` holds stands on the dialect's page."""
+
+    def described(self, dialect):
+        return self.ok("explain", dialect, "--json").json, page(DIALECTS[dialect])
+
+    def check(self, what):
+        faults = []
+        for dialect in DIALECTS:
+            table, text = self.described(dialect)
+            faults += [f"{dialect}: {fault}" for fault in what(table, text)]
+        self.assertEqual(faults, [])
+
+    def test_methods_and_fields(self):
+        def faults(table, text):
+            for method in table["methods"]:
+                for name in ([method["name"]] if method["name"] != "*" else []) + [*fields(method.get("params"))] + [*fields(method.get("result"))]:
+                    if not named(name, text):
+                        yield f"{method['name']}: {name} is not on the page"
+        self.check(faults)
+
+    def test_codes(self):
+        self.check(lambda table, text: [code["code"] for code in table["codes"] if not named(str(code["code"]), text) and
+                                        not (-32700 <= code["code"] <= -32600 and "-32700 … -32600" in text)])
+
+    def test_quirks(self):
+        self.check(lambda table, text: [quirk["name"] for quirk in table["quirks"] if not named(quirk["name"], text)])
+
+    def test_time_limits(self):
+        def faults(table, text):
+            for method in table["methods"]:
+                for key in ("timeout_ms", "ack_ms"):
+                    if method[key] and not any(named(way, text) for way in spellings(method[key])):
+                        yield f"{method['name']}: {key} {method[key]} is not on the page"
+        self.check(faults)
+
+    def test_openrpc_names_them_too(self):
+        for dialect in DIALECTS:
+            table, document = self.described(dialect)[0], self.ok("explain", dialect, "--openrpc").out
+            for method in table["methods"]:
+                for name in [*fields(method.get("params"))] + [*fields(method.get("result"))]:
+                    self.assertIn(f'"{name}"', document, dialect)
+
+
+if __name__ == "__main__":
+    unittest.main()

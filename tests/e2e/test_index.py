@@ -1,0 +1,518 @@
+"""mortise index: what analyzers are told, what becomes of what they say and write. Rules and decisions as in docs/dialects/kythe.md."""
+import base64
+import json
+import os
+import unittest
+
+from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, digest, read_entries, read_records, simple
+from support import PYTHON, ROOT
+
+# Takes one record by itself and keeps the reply; for records that are no programs.
+KEEP_REPLY = """
+import json, sys
+while True:
+    reply = wire.call("analyze", types=["/"])
+    open(state + "/reply", "a").write(json.dumps(reply) + "\\n")
+    wire.note("done")
+"""
+
+
+class Reply(IndexCase):
+    def test_r25_members(self):
+        unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, cwd="/src", argument=["cc", "-c", "ü"], environment=[{"name": "N", "value": "v"}],
+                    details=[{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}])
+        seen = self.seen(self.kzip([unit]))
+        reply = json.loads(seen["", "/reply"])
+        self.assertEqual(set(reply), {"workingDir", "inputs", "input", "arguments", "environment", "output", "entryContext", "outputKey", "details"})
+        self.assertEqual((reply["entryContext"], reply["outputKey"]), ("context", "key"))
+
+    def test_a04_inputs_and_input(self):
+        files = {"a.toy": "out.fact('/reply', unit)\n", "b.toy": ""}
+        reply = json.loads(self.seen(self.kzip([Unit(files, sources=["a.toy", "b.toy"])]))["", "/reply"])
+        self.assertEqual((reply["inputs"], reply["input"]), (["a.toy", "b.toy"], "a.toy"))
+
+    def test_a04_no_source(self):
+        self.report(self.kzip([Unit({"a.toy": ""}, sources=[])]), analyzer=self.puppet(ready=KEEP_REPLY))
+        reply = json.loads((self.state / "reply").read_text())
+        self.assertEqual(reply["inputs"], [])
+        self.assertNotIn("input", reply)
+
+    def test_a23_arguments_environment_details(self):
+        known = {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}
+        unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, argument=["cc", "-Dx=\"y\"", ""], environment=[{"name": "A", "value": "1"}, {"name": "B"}],
+                    details=[known, {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}])
+        reply = json.loads(self.seen(self.kzip([unit]))["", "/reply"])
+        self.assertEqual(reply["arguments"], ["cc", "-Dx=\"y\"", ""])
+        self.assertEqual(reply["environment"], [{"name": "A", "value": "1"}, {"name": "B", "value": ""}])
+        self.assertEqual(reply["details"], [{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "buildTarget": "//t"},
+                                            {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}])
+
+    def test_r23_each_record_once(self):
+        """Every record goes to one analyzer, once, however many ask."""
+        units = simple(24, "import os\nout.fact('/pid', str(os.getpid()), path=unit['input'])\n")
+        report, entries = self.report(self.kzip(units), "-j4")
+        self.assertEqual([path for path, _, _ in entries], [unit.name for unit in units])
+        self.assertEqual(sorted(os.path.getsize(self.state / name) for name in os.listdir(self.state)), [1] * 24)
+        self.assertEqual(report["entries"], 24)
+
+    def test_a24_working_directory(self):
+        """None, or a relative one: an absolute one is made up. The output's path is absolute; inputs stay as spelled."""
+        for cwd in ("", "sub/dir", "/somewhere/else"):
+            reply = json.loads(self.seen(self.kzip([Unit({"x/a.toy": "out.fact('/reply', unit)\n"}, cwd=cwd)]))["", "/reply"])
+            self.assertTrue(os.path.isabs(reply["workingDir"]) and os.path.isabs(reply["output"]), reply)
+            self.assertEqual(reply["inputs"], ["x/a.toy"])
+
+    def test_a21_output(self):
+        """There already, empty, 0600; a new name for each attempt."""
+        program = """
+import os, stat, sys
+st = os.stat(unit["output"])
+open(state + "/outputs", "a").write(unit["output"] + "\\n")
+if attempt < 3:
+    out.fact("/half", "of attempt %d" % attempt)
+    sys.exit(1)
+out.fact("/stat", [stat.S_IMODE(st.st_mode), st.st_size, st.st_uid])
+"""
+        _, entries = self.report(self.kzip([Unit({"a.toy": program})]))
+        self.assertEqual([(fact, json.loads(value)) for _, fact, value in entries], [("/stat", [0o600, 0, os.getuid()])])
+        outputs = (self.state / "outputs").read_text().split()
+        self.assertEqual(len(set(outputs)), 3)
+        self.assertFalse(any(map(os.path.exists, outputs)))
+
+
+class Types(IndexCase):
+    def offered(self, types, *words, **members):
+        """Whether an analyzer that asks for these gets the record."""
+        units = simple(1, **members)
+        report, entries = self.report(self.kzip(units), *words, code=None, analyzer=self.puppet(types=types))
+        self.assertEqual(len(entries), report["done"])
+        return report["done"] == 1
+
+    def report(self, *words, code=0, **how):
+        if code is not None:
+            return super().report(*words, code=code, **how)
+        result = self.dir / "result"
+        done = self.index(words[0], "--json", "-o", result, *words[1:], **how)
+        self.assertIn(done.code, (0, 1), done.err)
+        return {**done.json, "stderr": done.err}, read_entries(result.read_bytes())
+
+    def test_a25_asked(self):
+        for types in (["/kythe/index/toy"], ["kythe/index/toy"], ["/kythe/indexer/toy"], ["kythe/indexer/toy"], [], ["/"], ["/kythe"], ["/kythe/index"],
+                      ["/kythe/index/java", "/kythe/index/toy"]):
+            self.assertTrue(self.offered(types), types)
+
+    def test_a25_not_asked(self):
+        """A record that nobody asks for is waited for, and named at the end: not a reason to hang."""
+        units = simple(2) + simple(1, name="j", language="java")
+        report, entries = self.report(self.kzip(units), "-j3", code=1, analyzer=self.puppet(types=["/kythe/index/toy"]))
+        self.expect_simple(entries, units[:2])
+        self.assertIn("/kythe/index/java", self.reasons(report)["j0.toy"])
+        for types in (["/kythe/index/to"], ["/kythe/index/toy/x"], ["/kythe/index/java"]):
+            self.assertFalse(self.offered(types), types)
+
+    def test_type_option(self):
+        self.assertTrue(self.offered(["/team/lines"], "--type", "/team/lines"))
+        self.assertTrue(self.offered(["/team/lines"], "--type", "/x", "--type", "/team/lines"))
+        self.assertTrue(self.offered(["/team"], "--type", "/team/lines"))
+        self.assertFalse(self.offered(["/kythe/index/toy"], "--type", "/team/lines"))
+
+    def test_r36_grammar(self):
+        kzip = self.kzip(simple(1))
+        for wrong in ("/a//b", "/a/", "/a b", "/a*", "//", "/a\t", "/«x»"):
+            done = self.index(kzip, "--type", wrong)
+            self.assertEqual(done.code, 2, wrong)
+            self.assertIn("usage: ", done.err)
+            self.assertIn("--type", done.err)
+        self.assertTrue(self.offered(["/schön/日本/a-.@#$%&_+:()9"], "--type", "/schön/日本/a-.@#$%&_+:()9"))
+
+    def test_r36_asked_invalid(self):
+        """-32602 that names it; the analyzer may ask again."""
+        ready = """
+for types in (["/a//b"], ["/kythe/index/toy", "/x y"], [""]):
+    answer = wire.answer(wire.ask("analyze", types=types))
+    open(state + "/answers", "a").write(repr(types[-1]) + " %d %s\\n" % (answer["error"]["code"], answer["error"]["message"]))
+"""
+        units = simple(1)
+        _, entries = self.report(self.kzip(units), analyzer=self.puppet(ready=ready))
+        self.expect_simple(entries, units)
+        first, second = (self.state / "answers").read_text().splitlines()[:2]
+        self.assertIn("-32602", first)
+        self.assertIn('"/a//b"', first)
+        self.assertIn("-32602", second)
+        self.assertIn('"/x y"', second)
+
+    def test_a27_language(self):
+        """RFC 2966 asks with a language."""
+        ask = "reply = wire.call('analyze', language='%s')\nopen(state + '/reply', 'w').write(reply['input'])\nwire.note('done')\nwire.until_closed()\nraise SystemExit"
+        units = simple(1, name="j", language="java") + simple(1)
+        report, _ = self.report(self.kzip(units), "-j1", code=1, analyzer=self.puppet(ready=ask % "toy"))
+        self.assertEqual((self.state / "reply").read_text(), "u0.toy")
+        self.assertEqual((report["done"], list(self.reasons(report))), (1, ["j0.toy"]))
+
+
+class Names(IndexCase):
+    ASK = "out.fact('/vname', wire.call('vname', path=%r, signature=%r))\n"
+
+    def vname(self, path, *words, signature="", unit=None):
+        unit = unit or Unit({"a.toy": self.ASK % (path, signature)})
+        return json.loads(self.seen(self.kzip([unit]), *words)["", "/vname"])
+
+    def test_a06_nested_and_flat(self):
+        reply = self.vname("a.toy", signature="sig")
+        nested = reply.pop("vname")
+        self.assertEqual(nested, {key: value for key, value in reply.items() if value})
+        self.assertEqual((reply["path"], reply["corpus"], reply["signature"]), ("a.toy", "c", "sig"))
+
+    def test_vnames_option(self):
+        rules = self.file("vnames.json", json.dumps([{"pattern": "gen/(.*)", "vname": {"corpus": "rules", "root": "gen", "path": "@1@"}}]))
+        self.assertEqual(self.vname("gen/x.toy", "--vnames", rules)["vname"], {"corpus": "rules", "root": "gen", "path": "x.toy"})
+        bad = self.file("bad.json", "[{]")
+        done = self.index(self.kzip(simple(1)), "--vnames", bad)
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("bad.json", done.err)
+
+    def idle(self, *words):
+        """What vname, log and done come to when nothing is under way; the channel stays open."""
+        ready = """
+answer = wire.answer(wire.ask("vname", path="gen/x", signature=""))
+open(state + "/answer", "w").write(__import__("json").dumps(answer))
+wire.note("log", message="nothing to do")
+wire.note("done")
+"""
+        units = simple(1)
+        report, entries = self.report(self.kzip(units), *words, analyzer=self.puppet(ready=ready))
+        self.expect_simple(entries, units)
+        return report, json.loads((self.state / "answer").read_text())
+
+    def test_a19_idle_without_rules(self):
+        report, answer = self.idle()
+        self.assertEqual(answer["error"]["code"], -1)
+        self.assertEqual([message["text"] for message in report["messages"]], ["nothing to do"])
+        self.assertNotIn("u0.toy", report["messages"][0]["unit"])
+
+    def test_a19_idle_with_rules(self):
+        rules = self.file("vnames.json", json.dumps([{"pattern": "(.*)", "vname": {"corpus": "rules", "path": "@1@"}}]))
+        self.assertEqual(self.idle("--vnames", rules)[1]["result"]["corpus"], "rules")
+
+
+class Messages(IndexCase):
+    PROGRAM = """
+wire.note("log", message="plain")
+wire.note("log", message={"message": "camel", "contextUrl": "h.toy", "span": {"start": {"lineNumber": 7, "columnOffset": 2}}})
+wire.note("log", message={"message": "snake", "context_url": "h.toy", "span": {"start": {"line_number": 8, "column_offset": 0}}})
+wire.note("log", message={"message": "line only", "span": {"start": {"lineNumber": 9}}})
+wire.note("log", message={"message": "two\\nlines \\x1b[31m"})
+wire.note("log", message={"no": "text"})
+done(message={"message": "the end", "span": {"start": {"byteOffset": 3}}})
+"""
+    LINES = ["a.toy: plain", "a.toy: h.toy:7:3: camel", "a.toy: h.toy:8:1: snake", "a.toy: a.toy:9: line only"]
+
+    def test_a07_string_or_diagnostic(self):
+        log = self.dir / "messages"
+        report, _ = self.report(self.kzip([Unit({"a.toy": self.PROGRAM})]), "--log", log)
+        lines = log.read_text().splitlines()
+        self.assertEqual(lines[:4], self.LINES)
+        self.assertEqual(lines[5], "a.toy: the end")
+        self.assertEqual(len(lines), 6)
+        self.assertNotIn("\x1b", lines[4])
+        self.assertEqual(report["stderr"].splitlines(), lines)
+        self.assertEqual(report["messages"][1], {"unit": "a.toy", "file": "h.toy", "line": 7, "column": 3, "text": "camel"})
+        self.assertEqual([message["text"] for message in report["messages"]],
+                         ["plain", "camel", "snake", "line only", "two\nlines \x1b[31m", "the end"])
+
+    def test_log_that_cannot_be_written(self):
+        done = self.index(self.kzip(simple(1)), "--log", self.dir / "no" / "where", "-o", self.dir / "result")
+        self.assertEqual(done.code, 4)
+        self.assertIn("--log", done.err)
+        self.assertFalse((self.dir / "result").exists())
+
+
+class Output(IndexCase):
+    PROGRAM = """
+out.fact("/kythe/node/kind", "file", path="p", signature="s")
+out.fact("/kythe/text", bytes(range(256)), path="p")
+out.fact("/empty", b"", path="p")
+"""
+
+    def test_r33_r34_same_entries(self):
+        kzip = self.kzip([Unit({"a.toy": self.PROGRAM})])
+        results = []
+        for encoding in ("json", "protobuf"):
+            self.report(kzip, analyzer=self.puppet(encoding=encoding))
+            results.append((self.dir / "result").read_bytes())
+        self.assertEqual(results[0], results[1])
+        self.assertEqual([fact for _, fact, _ in read_entries(results[0])], ["/kythe/node/kind", "/kythe/text", "/empty"])
+
+    def test_format_json(self):
+        kzip = self.kzip([Unit({"a.toy": self.PROGRAM})] + simple(2))
+        for encoding in ("json", "protobuf"):
+            done = self.index(kzip, "--format=json", "-j1", analyzer=self.puppet(encoding=encoding))
+            self.assertEqual(done.code, 0, done.err)
+            rows = [json.loads(line) for line in done.out.splitlines()]
+            self.assertEqual([row["fact_name"] for row in rows], ["/kythe/node/kind", "/kythe/text", "/empty", "/t", "/t"])
+            self.assertEqual(base64.b64decode(rows[1]["fact_value"]), bytes(range(256)))
+
+    def test_r35_raw(self):
+        """Records that are no entries pass as they are; their lengths must be right."""
+        units = [Unit({"a.toy": "out.record(b'\\xff\\x00 no entry')\nout.record(b'')\n"}), Unit({"b.toy": "out.record(b'{\"lines\":1}')\n"})]
+        done = self.index(self.kzip(units), "--format=raw", "--type", "/team/lines", analyzer=self.puppet(types=["/team/lines"]))
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual(read_records(done.raw), [b"\xff\x00 no entry", b"", b'{"lines":1}'])
+        report, entries = self.report(self.kzip(units), "--retries", "0", code=1)
+        self.assertEqual((entries, sorted(self.reasons(report))), ([], ["a.toy", "b.toy"]))
+
+    def test_r35_raw_half(self):
+        units = [Unit({"a.toy": "out.raw(b'\\x05abc')\n"})] + simple(1)
+        done = self.index(self.kzip(units), "--format=raw", "--retries", "0")
+        self.assertEqual(done.code, 1)
+        self.assertEqual(done.raw, read_back(units[1:]))
+        self.assertIn("failed: a.toy: ", done.err)
+
+    def test_a22_spellings(self):
+        program = r"""
+for body in (b'{"source":{"path":"p"},"factName":"/a","factValue":"+/8="}', b'{"source":{"path":"p"},"fact_name":"/b","fact_value":"+/8"}',
+             b'{"source":{"path":"p"},"fact_name":"/c","fact_value":"-_8="}', b' {"source":{"path":"p"}, "factName":"/d","factValue":"-_8"} \n'):
+    out.record(body)
+"""
+        _, entries = self.report(self.kzip([Unit({"a.toy": program})]), analyzer=self.puppet(encoding="json"))
+        self.assertEqual(entries, [("p", fact, b"\xfb\xff") for fact in ("/a", "/b", "/c", "/d")])
+
+    def test_invalid_entries(self):
+        """No source, no fact name, an edge without a target: no entry, whatever the lengths say."""
+        bodies = {"no-source": b'{"factName":"/a"}', "no-fact": b'{"source":{"path":"p"}}', "half-edge": b'{"source":{"path":"p"},"factName":"/","edgeKind":"/e"}',
+                  "no-json": b"{", "base64": b'{"source":{"path":"p"},"factName":"/a","factValue":"*"}'}
+        units = [Unit({name: f"out.record({body!r})\n"}) for name, body in bodies.items()] + simple(1)
+        report, entries = self.report(self.kzip(units), "--retries", "0", "-j2", code=1, analyzer=self.puppet(encoding="json"))
+        self.assertEqual(sorted(self.reasons(report)), sorted(bodies))
+        self.expect_simple(entries, units[-1:])
+
+    def test_nothing_written(self):
+        """No entries is a result, too."""
+        report, entries = self.report(self.kzip([Unit({"a.toy": "pass\n"})] + simple(1)))
+        self.assertEqual((report["done"], len(entries)), (2, 1))
+
+    def test_large(self):
+        unit = Unit({"a.toy": "for i in range(40):\n    out.fact('/big', bytes([i]) * 1000000)\n"})
+        _, entries = self.report(self.kzip([unit]))
+        self.assertEqual([(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 1000000) for i in range(40)])
+
+
+def read_back(units):
+    """The result of simple units."""
+    body = b""
+    for unit in units:
+        source = b"\x22" + bytes([len(unit.name)]) + unit.name.encode()
+        value = unit.files[unit.name]
+        record = b"\x0a" + bytes([len(source)]) + source + b"\x22\x02/t" + b"\x2a" + bytes([len(value)]) + value
+        body += bytes([len(record)]) + record
+    return body
+
+
+class Order(IndexCase):
+    def test_input_order(self):
+        """Later units end first: still the order of the archives, and of the units in them."""
+        late = "import time\nn = int(unit['input'][1:-4])\ntime.sleep(0.3 if n % 4 == 0 else 0)\n" + SIMPLE
+        units, more = simple(16, late), simple(8, late, name="v")
+        first, second = self.kzip(units), self.kzip(more, "more.kzip")
+        report, entries = self.report(second, first, "-j4")
+        self.expect_simple(entries, more + units)
+        self.assertEqual((report["units"], report["done"]), (24, 24))
+
+    def test_same_record_twice(self):
+        """Named twice: analysed twice, both in the result."""
+        units = simple(2)
+        kzip = self.kzip(units)
+        _, entries = self.report(kzip, kzip)
+        self.expect_simple(entries, units + units)
+
+    def test_no_units(self):
+        report, entries = self.report(self.kzip([]))
+        self.assertEqual((report["units"], report["ok"], entries), (0, True, []))
+
+
+class Ends(IndexCase):
+    def starts(self):
+        return len((self.state / "starts").read_text())
+
+    BEGIN = "open(state + '/starts', 'a').write('.')\n"
+
+    def test_a14_end_of_work(self):
+        """The waiting request is not answered, stdin is closed, nobody is started again."""
+        idle = "import atexit\natexit.register(lambda: open(state + '/ends', 'a').write('.'))\n"
+        report, _ = self.report(self.kzip(simple(6)), "-j3", analyzer=self.puppet(begin=self.BEGIN + idle))
+        self.assertEqual((self.starts(), len((self.state / "ends").read_text())), (3, 3))
+        self.assertEqual(report["stderr"], "")
+
+    def test_r18_a_process_per_unit(self):
+        ready = "import os\nos.environ['one'] = ''\n"
+        idle = "import os, sys\n'one' in os.environ and (os.environ.pop('one') == '') or sys.exit(0)\n"
+        units = simple(4)
+        _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=self.BEGIN, ready=ready, idle=idle))
+        self.expect_simple(entries, units)
+        self.assertEqual(self.starts(), 4)
+
+    def test_r17_a17_tried_again(self):
+        """Whatever the exit code: failed, tried again in a fresh process."""
+        for how in ("sys.exit(0)", "sys.exit(1)", "os.kill(os.getpid(), 11)", "os._exit(77)", "os.abort()"):
+            again = f"import os, sys\nout.fact('/lost', 'x')\nif attempt < 3:\n    {how}\nout.path = unit['output']\n"
+            units = [Unit({"a.toy": again + "out.fact('/pid', str(os.getpid()))\n"})] + simple(2)
+            for old in self.state.iterdir():
+                old.unlink()
+            report, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=self.BEGIN))
+            self.assertEqual([fact for _, fact, _ in entries], ["/lost", "/pid", "/t", "/t"], how)
+            self.assertEqual((self.starts(), (self.state / "attempts-a.toy").stat().st_size), (3, 3), how)
+            self.assertEqual(report["stderr"].count("trying it again"), 2, report["stderr"])
+
+    def test_a17_reported_at_last(self):
+        units = simple(2) + [Unit({"a.toy": "raise SystemExit(3)\n"})] + simple(2, name="v")
+        for retries, attempts in ((None, 3), ("0", 1), ("1", 2), ("4", 5)):
+            for old in self.state.iterdir():
+                old.unlink()
+            report, entries = self.report(self.kzip(units), "-j2", *(["--retries", retries] if retries else []), code=1)
+            self.expect_simple(entries, units[:2] + units[3:])
+            (failure,) = report["failures"]
+            self.assertEqual((failure["name"], failure["attempts"], failure["earlier"]), ("a.toy", attempts, False))
+            self.assertIn("3", failure["reason"])
+            self.assertEqual(failure["kzip"], str(self.dir / "in.kzip"))
+            self.assertEqual((self.state / "attempts-a.toy").stat().st_size, attempts)
+
+    def test_fresh_process(self):
+        """A record that failed is given to a process that has done nothing yet."""
+        program = "import os, sys\nif attempt == 1:\n    sys.exit(1)\nout.fact('/first', str(os.environ.get('seen')))\n"
+        mark = "import os\nos.environ['seen'] = 'yes'\n" + SIMPLE
+        units = simple(2, mark) + [Unit({"a.toy": program})] + simple(4, mark, name="v")
+        _, entries = self.report(self.kzip(units), "-j2")
+        self.assertIn(("", "/first", b"None"), entries)
+
+    def test_worker_lost(self):
+        """One of two cannot be started again: the record that it failed must go to the other one, in a fresh process."""
+        program = "import os, sys\nif attempt == 1:\n    open(state + '/broken', 'w').close()\n    sys.exit(1)\nos.path.exists(state + '/broken') and os.remove(state + '/broken')\n" + SIMPLE
+        begin = "import os, sys, time\nif os.path.exists(state + '/broken'):\n    sys.exit(5)\n"
+        slow = "import time\ntime.sleep(1)\nimport os\nif os.path.exists(state + '/broken'):\n    time.sleep(20)\n    os.remove(state + '/broken')\n" + SIMPLE
+        units = [Unit({"a.toy": program})] + simple(1, slow)
+        report, entries = self.report(self.kzip(units), "-j2", "--set", "restart.limit=1", analyzer=self.puppet(begin=begin))
+        self.expect_simple(entries, units)
+
+    def test_cannot_be_started(self):
+        done = self.index(self.kzip(simple(2)), "-o", self.dir / "result", analyzer=["/nowhere/analyzer"])
+        self.assertNotIn(done.code, (0, 1))
+        self.assertIn("/nowhere/analyzer", done.err)
+
+
+class Command(IndexCase):
+    def usage(self, *words, code=2, text=""):
+        done = self.run_mortise("index", *words)
+        self.assertEqual(done.code, code, done.err)
+        self.assertEqual(done.out, "")
+        self.assertIn(text, done.err)
+
+    def test_wrong_arguments(self):
+        kzip = self.kzip(simple(1))
+        self.usage(text="FILE.kzip")
+        self.usage(kzip, text="--analyzer")
+        self.usage(kzip, "--analyzer", "x", "--", "y", text="--analyzer")
+        self.usage(kzip, "--", text="command")
+        self.usage(kzip, "--dialect", "yams", "--", "x", text="kythe")
+        self.usage(kzip, "--resume", "--", "x", text="--output")
+        self.usage(kzip, "--resume", "-o", "-", "--", "x", text="--output")
+        self.usage(kzip, "--format", "xml", "--", "x", text="--format")
+        self.usage(kzip, "--view", "maybe", "--", "x", text="--view")
+        self.usage(kzip, "-j", "0x", "--", "x", text="jobs")
+        self.usage(kzip, "--retries", "-1", "--", "x", text="retries")
+
+    def test_bad_archives(self):
+        result = self.file("result", "precious")
+        self.usage(self.dir / "none.kzip", "-o", result, "--", "x", code=5, text="none.kzip")
+        self.usage(self.file("text.kzip", "no zip"), "-o", result, "--", "x", code=4, text="text.kzip")
+        self.assertEqual(result.read_text(), "precious")
+
+    def test_slip_keeps_the_output(self):
+        """An analyzer that does not exist must not cost the file of the run before."""
+        result = self.file("result", "precious")
+        done = self.run_mortise("index", self.kzip(simple(1)), "-o", result, "--analyzer", self.dir / "nowhere")
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("nowhere", done.err)
+        self.assertEqual(result.read_text(), "precious")
+        self.assertFalse((self.dir / "result.journal").exists())
+
+    def test_stdout(self):
+        units = simple(3)
+        for words in ([], ["-o", "-"]):
+            done = self.index(self.kzip(units), *words)
+            self.assertEqual(done.code, 0, done.err)
+            self.expect_simple(read_entries(done.raw), units)
+            self.assertIn("3 of 3 units, 0 failed, 3 entries", done.err)
+        done = self.index(self.kzip(units), "--json")
+        self.expect_simple(read_entries(done.raw), units)
+        self.assertEqual(json.loads(done.err)["done"], 3)
+
+    def test_stdout_closed(self):
+        """The reader goes away: an error, no hang."""
+        import subprocess
+        from support import MORTISE
+        process = subprocess.Popen([str(MORTISE), *map(str, self.words(self.kzip(simple(40)), "-j1"))], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir)
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertNotIn(process.wait(240), (0, 1), err)
+        self.assertGreater(process.returncode, 0, err)
+
+    def test_summary(self):
+        units = simple(2) + [Unit({"a.toy": "raise SystemExit(1)\n"})]
+        done = self.index(self.kzip(units), "-o", self.dir / "result", "--retries", "0")
+        self.assertEqual((done.code, done.out), (1, ""))
+        self.assertRegex(done.err, r"(?m)^failed: a\.toy: .+$")
+        self.assertRegex(done.err, r"(?m)^2 of 3 units, 1 failed, 2 entries, .* in [0-9.]+ s$")
+        self.assertFalse((self.dir / "result.journal").exists())
+
+    def test_report(self):
+        report, _ = self.report(self.kzip(simple(2)))
+        self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "driver_cpu_ms",
+                                                    "children_cpu_ms", "failures", "messages"})
+        self.assertEqual(report["bytes"], (self.dir / "result").stat().st_size)
+
+    def test_lenient(self):
+        zeros = "send = wire.send\nimport json\nwire.send = lambda m: wire.raw(b'%05d\\n' % len(json.dumps(m)) + json.dumps(m).encode())\n"
+        units = simple(1)
+        kzip = self.kzip(units)
+        _, entries = self.report(kzip, "--lenient", analyzer=self.puppet(begin=zeros))
+        self.expect_simple(entries, units)
+        done = self.index(kzip, "-o", self.dir / "result", analyzer=self.puppet(begin=zeros))
+        self.assertNotIn(done.code, (0, 1), done.err)
+
+    def test_sdk(self):
+        """The Python SDK's loop, against the driver."""
+        script = self.file("analyzer.py", f"""
+import sys
+sys.path.insert(0, {str(ROOT / "sdk" / "python")!r})
+from tenon.analyzer import run
+
+def analyze(a, unit):
+    file = a.vname(unit.inputs[0])
+    a.fact(file, "/t", open(unit.inputs[0], "rb").read())
+    a.log("seen", unit.inputs[0], 1, 2)
+    print("a stray print")
+
+run(analyze, types=["/kythe/index/toy"], encoding=sys.argv[1])
+""")
+        units = simple(3)
+        for encoding in ("json", "protobuf"):
+            report, entries = self.report(self.kzip(units), "-j1", analyzer=[PYTHON, script, encoding])
+            self.expect_simple(entries, units)
+            self.assertEqual(report["messages"][0], {"unit": "u0.toy", "file": "u0.toy", "line": 1, "column": 2, "text": "seen"})
+
+    def test_plugin_directory(self):
+        self.file("p/mortise.toml", f"[plugin]\nname = \"p\"\ndialect = \"kythe\"\ncommand = [\"{PYTHON}\", \"{PUPPET}\"]\n")
+        units = simple(2)
+        _, entries = self.report(self.kzip(units), analyzer=("--analyzer", self.dir / "p"))
+        self.expect_simple(entries, units)
+
+    def test_progress(self):
+        done = self.in_terminal(*self.words(self.kzip(simple(6, "import time\ntime.sleep(0.3)\n" + SIMPLE)), "-j1", "-o", self.dir / "result"))
+        self.assertEqual(done.code, 0)
+        self.assertRegex(done.out, r"[1-5]/6|[1-5] of 6|\d+ ?%")
+
+
+if __name__ == "__main__":
+    unittest.main()
