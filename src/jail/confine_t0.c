@@ -142,6 +142,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	if (check_kernel(plan, failure) < 0)
 		return -1;
 	mor_t0.paths.quiet_tmp = flags & MOR_JAIL_QUIET_TMP;
+	mor_t0.paths.quiet_software = flags & MOR_JAIL_VIEW;
 	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
 	if (status == 0)
 		status = add_asked(plan);

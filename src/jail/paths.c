@@ -383,6 +383,17 @@ static bool quiet_read(const char *name)
 	return mor_text_in(mor_slice_of(last_part(name)), QUIET_NAMES);
 }
 
+/* Where toolchains are installed beside the system's own. */
+static bool in_software(const char *name)
+{
+	static const char *const roots[] = { "/opt", "/usr/local", "/nix", "/snap" };
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++)
+		if (below(name, roots[i], strlen(roots[i])))
+			return true;
+	return false;
+}
+
 struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *name)
 {
 	const struct mor_path_rule *rule = rule_for(paths, name);
@@ -394,7 +405,7 @@ struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *nam
 		return perform();
 	if (strcmp(name, "/dev/tty") == 0)
 		return quiet(ENXIO);
-	if (quiet_read(name))
+	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);
 	return violation(MOR_RULE_READ);
 }
