@@ -415,7 +415,8 @@ static int settle_items(struct items *items, mortise_error *err)
 static int check_working_dir(const struct items *items, const char *working_dir, mortise_error *err)
 {
 	for (size_t i = 0; i < items->count; i++)
-		if (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path))
+		if (!is_dir(&items->at[i]) &&
+		    (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path)))
 			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
 					working_dir);
 	return 0;

@@ -10,7 +10,8 @@ from support import Case, ROOT
 PAGES = sorted((ROOT / "docs/dialects").glob("*.md")) + sorted((ROOT / "docs/reference").glob("*.md"))
 DIALECTS = {"plain": "plain", "yams": "yams", "ayiou": "ayiou", "gassist": "gassist", "kythe": "kythe",
             "sunscreen": "sunscreen", "sunscreen-json": "sunscreen"}  # dialect: its page
-PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk)[:/]\S+$")
+INDEX = {"index": "index", "hostile": "index_hostile", "view": "index_view", "resume": "index_resume", "clang": "index_clang"}
+PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|hostile|view|resume|clang)[:/]\S+$")
 
 
 @functools.cache
@@ -70,6 +71,8 @@ def exists(home, token):
         return c_test("api", name)
     if kind == "e2e":
         return python_test(name)
+    if kind in INDEX and name:
+        return python_test(f"{INDEX[kind]}.test_{name}")
     if kind == "bot":
         return python_test(f"bot.{name}")
     if kind in ("demo", "json"):

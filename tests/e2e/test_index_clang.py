@@ -21,6 +21,12 @@ def varint(number):
 @unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
 @unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
 @unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
+def goal_files(name):
+    """A source, and the header of the same name where that has goals, too."""
+    header = GOALS / name.replace(".c", ".h")
+    return [name] + ([header.name] if header.is_file() and "//-" in header.read_text(encoding="utf-8") else [])
+
+
 class Clang(IndexCase):
     view = "namespace"
 
@@ -41,7 +47,7 @@ class Clang(IndexCase):
         for name in sources:
             with self.subTest(source=name):
                 result, project = self.entries_of(name)
-                done = self.run_mortise("verify-entries", result, name, cwd=project)
+                done = self.run_mortise("verify-entries", result, *goal_files(name), cwd=project)
                 self.assertEqual(done.code, 0, done.out + done.err)
 
     def test_goals_can_fail(self):
@@ -51,7 +57,7 @@ class Clang(IndexCase):
                 result, project = self.entries_of(path.name)
                 facts = b"".join(varint(len(record)) + record for record in read_records(result.read_bytes()) if 2 not in read_fields(record))
                 result.write_bytes(facts)
-                self.assertEqual(self.run_mortise("verify-entries", result, path.name, cwd=project).code, 1)
+                self.assertEqual(self.run_mortise("verify-entries", result, *goal_files(path.name), cwd=project).code, 1)
 
     def test_errors_are_told(self):
         """A source that does not compile: messages with their place, what can be known is known, the unit is done."""
