@@ -185,7 +185,7 @@ void emit_fact(struct index *ix, const tenon_vname *source, const char *name, co
 
 void emit_edge(struct index *ix, const tenon_vname *source, const char *kind, const tenon_vname *target)
 {
-	if (source && target && is_new(ix, source, kind, target, NULL))
+	if (source && target && is_new(ix, source, kind, target, ""))
 		tenon_edge(ix->analyzer, source, kind, target);
 }
 

@@ -88,13 +88,14 @@ static int index_grow(const struct mor_graph *graph, struct index *index)
 
 static mor_atom intern(struct mor_graph *graph, struct index *index, const struct atom *want)
 {
-	mor_atom *slot;
+	mor_atom *slot, known;
 
 	if (index->count * 2 >= index->mask && index_grow(graph, index) < 0)
 		return 0;
 	slot = find_slot(graph, index, want);
-	if (*slot)
-		return *slot;
+	known = *slot;
+	if (known)
+		return known;
 	if (mor_grow(&graph->atoms, graph->atom_count, &graph->atom_cap, sizeof(struct atom)) < 0)
 		return 0;
 	graph->atoms[graph->atom_count] = *want;
