@@ -143,9 +143,13 @@ static void ended(struct worker *worker, const mortise_event *event)
 	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	if (event->state == MORTISE_FAILED || worker->idle_ends >= IDLE_ENDS)
+	if (event->state == MORTISE_FAILED || worker->idle_ends >= IDLE_ENDS) {
 		lose(worker, why);
-	else if (event->state == MORTISE_STOPPED)
+		return;
+	}
+	if (worker->idle_ends) /* it never asked for anything: nobody else would tell why nothing happens */
+		mor_driver_warn(driver, "%s; starting it again", why);
+	if (event->state == MORTISE_STOPPED)
 		start(worker);
 	else
 		worker->state = WORKER_DOWN; /* BACKOFF: it comes back by itself */
