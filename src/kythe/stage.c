@@ -19,9 +19,8 @@
 #include "base/text.h"
 #include "kythe/digest.h"
 #include "kythe/path.h"
+#include "kythe/stage_items.h"
 #include "kythe/stage_own.h"
-
-#define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
 
 struct mor_stager {
 	char *cache; /* absolute */
@@ -30,19 +29,6 @@ struct mor_stager {
 	int stages; /* ours; its lock says that we live */
 	unsigned next;
 	struct mor_stager_stats stats;
-};
-
-struct item {
-	char *path; /* clean, relative to the tree */
-	const char *spelled; /* the unit's: valid while its tree is made */
-	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
-};
-
-struct items {
-	struct item *at;
-	size_t count;
-	char *working_dir;
-	const struct mor_kzip *kzip; /* whose contents they were found in */
 };
 
 /* ---- the stager ---- */
@@ -207,12 +193,12 @@ static bool blob_is_there(const struct mor_stager *stager, const char *name, uin
 	       (st.st_mode & 0777) == 0444 && st.st_mtim.tv_sec == 1 && st.st_mtim.tv_nsec == 0 && (uint64_t)st.st_size == size;
 }
 
-static int fail_lacking(const struct item *item, mortise_error *err)
+static int fail_lacking(const struct mor_item *item, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
 }
 
-static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct item *item, mortise_error *err)
+static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_item *item, mortise_error *err)
 {
 	char name[72];
 	size_t number;
@@ -225,224 +211,6 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 		return 0;
 	r = write_blob(stager, kzip, item->digest, err);
 	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
-}
-
-/* ---- paths ---- */
-
-static unsigned steps_up(const char *path)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
-	unsigned count = 0;
-
-	mor_path_clean("", path, &clean);
-	mor_buf_byte(&clean, '\0');
-	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'); at += 3) {
-		count++;
-		if (at[2] == '\0')
-			break;
-	}
-	return count;
-}
-
-int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf own = MOR_BUF_INIT;
-	unsigned deepest = steps_up(unit->working_directory);
-
-	if (unit->working_directory[0] == '/')
-		return mor_path_clean("", unit->working_directory, out);
-	for (size_t i = 0; i < unit->input_count; i++) {
-		unsigned up = unit->inputs[i].path[0] == '/' ? 0 : steps_up(unit->inputs[i].path);
-
-		deepest = up > deepest ? up : deepest;
-	}
-	mor_buf_text(&own, OWN_ROOT);
-	for (unsigned i = 0; i < deepest && i < 256; i++)
-		mor_buf_text(&own, "/d");
-	mor_buf_byte(&own, '\0');
-	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
-}
-
-/* Where the item lies in the tree; NULL with a text: the mode cannot show it. */
-static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
-{
-	struct mor_buf path = MOR_BUF_INIT;
-	bool above;
-
-	mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", input->path, &path);
-	mor_buf_byte(&path, '\0');
-	if (mor_buf_failed(&path)) {
-		mor_buf_fini(&path);
-		mor_fail(err, MORTISE_ENOMEM, "out of memory");
-		return NULL;
-	}
-	above = path.data[0] == '/' || strcmp(path.data, "..") == 0 || strncmp(path.data, "../", 3) == 0;
-	if (mode == MOR_STAGE_DIR && above) {
-		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: it lies outside the working directory",
-			 input->path);
-		mor_buf_fini(&path);
-		return NULL;
-	}
-	if (mode == MOR_STAGE_ROOT)
-		memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
-	if (!*path.data || strcmp(path.data, ".") == 0) {
-		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
-		mor_buf_fini(&path);
-		return NULL;
-	}
-	/* Nobody could open it, and we could not take it away again. */
-	if (path.len + 1 > PATH_MAX) {
-		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path, PATH_MAX - 2);
-		mor_buf_fini(&path);
-		return NULL;
-	}
-	return path.data;
-}
-
-static bool is_dir(const struct item *item)
-{
-	return item->digest[0] == '\0';
-}
-
-static bool is_step_up(const char *path, const char *end)
-{
-	return end - path >= 2 && memcmp(end - 2, "..", 2) == 0 && (end - path == 2 || end[-3] == '/');
-}
-
-/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
-static int list_detours(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
-			mortise_error *err)
-{
-	const char *path = input->path;
-
-	for (const char *at = strstr(path, "/../"); at; at = strstr(at + 3, "/../")) {
-		MOR_CLEAN_TEXT char *prefix = NULL;
-		struct mor_buf dir = MOR_BUF_INIT;
-
-		if (at == path || is_step_up(path, at))
-			continue;
-		prefix = mor_strndup(path, (size_t)(at - path));
-		if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", prefix, &dir) < 0 ||
-		    mor_buf_byte(&dir, '\0') < 0) {
-			mor_buf_fini(&dir);
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-		}
-		if (mode == MOR_STAGE_ROOT)
-			memmove(dir.data, dir.data + 1, dir.len - 1);
-		if (*dir.data && strcmp(dir.data, ".") != 0)
-			ret->at[ret->count++] = (struct item){ .path = dir.data, .spelled = path };
-		else
-			mor_buf_fini(&dir);
-	}
-	return 0;
-}
-
-static size_t count_detours(const struct mor_unit *unit)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < unit->input_count; i++)
-		for (const char *at = strstr(unit->inputs[i].path, "/../"); at; at = strstr(at + 3, "/../"))
-			count++;
-	return count;
-}
-
-static struct items *free_items(struct items *items)
-{
-	for (size_t i = 0; items && i < items->count; i++)
-		mor_free(items->at[i].path);
-	if (items) {
-		mor_free(items->at);
-		mor_free(items->working_dir);
-	}
-	mor_free(items);
-	return NULL;
-}
-
-/* "/" sorts before everything else, so that what lies below a path follows it at once. */
-static int compare_paths(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	if (*a == '/' || *b == '/')
-		return *a == *b ? 0 : *a == '\0' ? -1 : *b == '\0' ? 1 : *a == '/' ? -1 : 1;
-	return (unsigned char)*a - (unsigned char)*b;
-}
-
-static int compare_items(const void *a, const void *b)
-{
-	return compare_paths(((const struct item *)a)->path, ((const struct item *)b)->path);
-}
-
-static bool lies_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
-/* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
-static int settle_items(struct items *items, mortise_error *err)
-{
-	size_t kept = 0;
-
-	qsort(items->at, items->count, sizeof(struct item), compare_items);
-	for (size_t i = 0; i < items->count; i++) {
-		struct item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
-
-		if (last && strcmp(last->path, item->path) == 0 && strcmp(last->digest, item->digest) == 0) {
-			mor_free(item->path);
-			item->path = NULL;
-			continue;
-		}
-		if (last && strcmp(last->path, item->path) == 0 && !is_dir(last) && !is_dir(item))
-			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
-		if (last && (strcmp(last->path, item->path) == 0 || (!is_dir(last) && lies_below(item->path, last->path))))
-			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
-					last->spelled);
-		if (item != &items->at[kept]) {
-			items->at[kept] = *item;
-			item->path = NULL;
-		}
-		kept++;
-	}
-	items->count = kept;
-	return 0;
-}
-
-static int check_working_dir(const struct items *items, const char *working_dir, mortise_error *err)
-{
-	for (size_t i = 0; i < items->count; i++)
-		if (!is_dir(&items->at[i]) &&
-		    (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path)))
-			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
-					working_dir);
-	return 0;
-}
-
-static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct items *ret,
-		      mortise_error *err)
-{
-	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct item));
-	if (!ret->at)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	for (size_t i = 0; i < unit->input_count; i++) {
-		const struct mor_input *input = &unit->inputs[i];
-		struct item *item = &ret->at[ret->count];
-		int r;
-
-		*item = (struct item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
-		if (!item->path)
-			return err->code;
-		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
-		ret->count++;
-		r = list_detours(input, working_dir, mode, ret, err);
-		if (r < 0)
-			return r;
-	}
-	return settle_items(ret, err);
 }
 
 /* ---- trees ---- */
@@ -533,15 +301,15 @@ static int copy_blob(struct mor_stager *stager, const char *name, int dir, const
 	return r;
 }
 
-static int put_item(struct mor_stager *stager, struct walk *walk, const struct item *item)
+static int put_item(struct mor_stager *stager, struct walk *walk, const struct mor_item *item)
 {
 	const char *slash = strrchr(item->path, '/');
 	const char *leaf = slash ? slash + 1 : item->path;
 	size_t len = slash ? (size_t)(slash - item->path) : 0;
 	char name[72];
-	int r = enter_dir(walk, item->path, is_dir(item) ? strlen(item->path) : len);
+	int r = enter_dir(walk, item->path, mor_item_is_dir(item) ? strlen(item->path) : len);
 
-	if (r < 0 || is_dir(item))
+	if (r < 0 || mor_item_is_dir(item))
 		return r;
 	blob_name(item->digest, name);
 	stager->stats.linked++;
@@ -551,7 +319,7 @@ static int put_item(struct mor_stager *stager, struct walk *walk, const struct i
 	return errno == EMLINK ? copy_blob(stager, name, walk->fds[walk->depth], leaf) : -errno;
 }
 
-static int fail_item(const struct item *item, int error, mortise_error *err)
+static int fail_item(const struct mor_item *item, int error, mortise_error *err)
 {
 	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
 
@@ -582,16 +350,16 @@ static void prune(int root, const char *path)
 }
 
 /* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
-static void mark_changes(const struct items *old, const struct items *now, bool *gone, bool *fresh)
+static void mark_changes(const struct mor_items *old, const struct mor_items *now, bool *gone, bool *fresh)
 {
 	size_t o = 0, n = 0;
 
 	while (o < old->count || n < now->count) {
-		int order = o == old->count ? 1 : n == now->count ? -1 : compare_items(&old->at[o], &now->at[n]);
+		int order = o == old->count ? 1 : n == now->count ? -1 : mor_items_compare(&old->at[o], &now->at[n]);
 		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
 
 		if (order >= 0)
-			fresh[n] = !same || is_dir(&now->at[n]); /* it may go with what lay in it */
+			fresh[n] = !same || mor_item_is_dir(&now->at[n]); /* it may go with what lay in it */
 		if (order <= 0)
 			gone[o++] = !same;
 		n += order >= 0;
@@ -600,7 +368,7 @@ static void mark_changes(const struct items *old, const struct items *now, bool 
 
 /* What lies there already has the right bytes, but a record must not depend on what came before it: its own archive has them,
  * or it fails. */
-static int check_kept(const struct mor_kzip *kzip, const struct items *now, const bool *fresh, mortise_error *err)
+static int check_kept(const struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh, mortise_error *err)
 {
 	size_t number;
 
@@ -610,7 +378,7 @@ static int check_kept(const struct mor_kzip *kzip, const struct items *now, cons
 	return 0;
 }
 
-static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *now, const bool *fresh, int root,
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh, int root,
 		     mortise_error *err)
 {
 	struct walk walk = { .fds = { root } };
@@ -621,7 +389,7 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 
 		if (!fresh[i])
 			continue;
-		r = is_dir(&now->at[i]) ? 0 : ensure_blob(stager, kzip, &now->at[i], err);
+		r = mor_item_is_dir(&now->at[i]) ? 0 : ensure_blob(stager, kzip, &now->at[i], err);
 		error = r < 0 ? 0 : put_item(stager, &walk, &now->at[i]);
 		if (error < 0)
 			r = fail_item(&now->at[i], error, err);
@@ -641,7 +409,7 @@ static int make_working_dir(int root, const char *working_dir, mortise_error *er
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
 }
 
-static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct items *old, const struct items *now,
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *old, const struct mor_items *now,
 		       int root, mortise_error *err)
 {
 	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
@@ -655,7 +423,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	mark_changes(old, now, gone, fresh);
 	for (size_t i = 0; i < old->count; i++)
 		if (gone[i])
-			unlinkat(root, old->at[i].path, is_dir(&old->at[i]) ? AT_REMOVEDIR : 0);
+			unlinkat(root, old->at[i].path, mor_item_is_dir(&old->at[i]) ? AT_REMOVEDIR : 0);
 	/* What was a directory may be a file now: empty ones go before anything is made. */
 	for (size_t i = 0; i < old->count; i++)
 		if (gone[i] && (!last || !same_dir(last, old->at[i].path)))
@@ -694,53 +462,20 @@ static int open_tree(struct mor_stager *stager, struct mor_stage *stage, int *re
 	return 0;
 }
 
-static int set_working_dir(struct mor_stage *stage, const struct items *now, enum mor_stage_mode mode, mortise_error *err)
+static int set_working_dir(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
 {
 	mor_free(stage->working_dir);
 	stage->working_dir = mor_strdup(mode == MOR_STAGE_DIR ? stage->path : now->working_dir);
 	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-static bool can_be_opened(const char *path)
-{
-	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
-		size_t len = strcspn(at, "/");
-
-		if (len > NAME_MAX)
-			return false;
-		at += len;
-	}
-	return strlen(path) < PATH_MAX;
-}
-
-static int list_unit(const struct mor_unit *unit, enum mor_stage_mode mode, struct items **ret, mortise_error *err)
-{
-	struct mor_buf working_dir = MOR_BUF_INIT;
-	int r = mor_stage_working_dir(unit, &working_dir);
-
-	*ret = mor_zalloc(sizeof(**ret));
-	if (r < 0 || !*ret) {
-		mor_buf_fini(&working_dir);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	}
-	(*ret)->working_dir = mor_buf_detach(&working_dir);
-	if (!(*ret)->working_dir)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	if (!can_be_opened((*ret)->working_dir))
-		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
-	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
-	if (mode == MOR_STAGE_DIR)
-		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
-	return r < 0 ? r : check_working_dir(*ret, (*ret)->working_dir, err);
-}
-
 int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
 		  struct mor_stage *stage, mortise_error *err)
 {
-	static const struct items nothing = { 0 };
-	struct items *now = NULL;
+	static const struct mor_items nothing = { 0 };
+	struct mor_items *now = NULL;
 	int root = -1;
-	int r = list_unit(unit, mode, &now, err);
+	int r = mor_items_list(unit, mode, &now, err);
 
 	if (r == 0)
 		r = open_tree(stager, stage, &root, err);
@@ -750,12 +485,12 @@ int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct
 	if (r == 0)
 		r = set_working_dir(stage, now, mode, err);
 	if (r < 0) {
-		free_items(now);
+		mor_items_free(now);
 		mor_stage_drop(stager, stage);
 		return r;
 	}
 	now->kzip = kzip;
-	free_items(stage->items);
+	mor_items_free(stage->items);
 	stage->items = now;
 	return 0;
 }
@@ -781,6 +516,6 @@ void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 		mor_remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
-	free_items(stage->items);
+	mor_items_free(stage->items);
 	*stage = (struct mor_stage){ 0 };
 }

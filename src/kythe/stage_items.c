@@ -1,0 +1,262 @@
+/* Paths of a record -> places in a tree. Sorted, equal paths and "a file that is also a directory" are neighbours. */
+#include "kythe/stage_items.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kythe/path.h"
+
+#define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
+
+static unsigned steps_up(const char *path)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
+	unsigned count = 0;
+
+	mor_path_clean("", path, &clean);
+	mor_buf_byte(&clean, '\0');
+	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'); at += 3) {
+		count++;
+		if (at[2] == '\0')
+			break;
+	}
+	return count;
+}
+
+int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf own = MOR_BUF_INIT;
+	unsigned deepest = steps_up(unit->working_directory);
+
+	if (unit->working_directory[0] == '/')
+		return mor_path_clean("", unit->working_directory, out);
+	for (size_t i = 0; i < unit->input_count; i++) {
+		unsigned up = unit->inputs[i].path[0] == '/' ? 0 : steps_up(unit->inputs[i].path);
+
+		deepest = up > deepest ? up : deepest;
+	}
+	mor_buf_text(&own, OWN_ROOT);
+	for (unsigned i = 0; i < deepest && i < 256; i++)
+		mor_buf_text(&own, "/d");
+	mor_buf_byte(&own, '\0');
+	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
+}
+
+/* Where the item lies in the tree; NULL with a text: the mode cannot show it. */
+static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+	bool above;
+
+	mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", input->path, &path);
+	mor_buf_byte(&path, '\0');
+	if (mor_buf_failed(&path)) {
+		mor_buf_fini(&path);
+		mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return NULL;
+	}
+	above = path.data[0] == '/' || strcmp(path.data, "..") == 0 || strncmp(path.data, "../", 3) == 0;
+	if (mode == MOR_STAGE_DIR && above) {
+		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: it lies outside the working directory",
+			 input->path);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	if (mode == MOR_STAGE_ROOT)
+		memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
+	if (!*path.data || strcmp(path.data, ".") == 0) {
+		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	/* Nobody could open it, and we could not take it away again. */
+	if (path.len + 1 > PATH_MAX) {
+		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path, PATH_MAX - 2);
+		mor_buf_fini(&path);
+		return NULL;
+	}
+	return path.data;
+}
+
+bool mor_item_is_dir(const struct mor_item *item)
+{
+	return item->digest[0] == '\0';
+}
+
+static bool is_step_up(const char *path, const char *end)
+{
+	return end - path >= 2 && memcmp(end - 2, "..", 2) == 0 && (end - path == 2 || end[-3] == '/');
+}
+
+/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
+static int list_detours(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, struct mor_items *ret,
+			mortise_error *err)
+{
+	const char *path = input->path;
+
+	for (const char *at = strstr(path, "/../"); at; at = strstr(at + 3, "/../")) {
+		MOR_CLEAN_TEXT char *prefix = NULL;
+		struct mor_buf dir = MOR_BUF_INIT;
+
+		if (at == path || is_step_up(path, at))
+			continue;
+		prefix = mor_strndup(path, (size_t)(at - path));
+		if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", prefix, &dir) < 0 ||
+		    mor_buf_byte(&dir, '\0') < 0) {
+			mor_buf_fini(&dir);
+			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		}
+		if (mode == MOR_STAGE_ROOT)
+			memmove(dir.data, dir.data + 1, dir.len - 1);
+		if (*dir.data && strcmp(dir.data, ".") != 0)
+			ret->at[ret->count++] = (struct mor_item){ .path = dir.data, .spelled = path };
+		else
+			mor_buf_fini(&dir);
+	}
+	return 0;
+}
+
+static size_t count_detours(const struct mor_unit *unit)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < unit->input_count; i++)
+		for (const char *at = strstr(unit->inputs[i].path, "/../"); at; at = strstr(at + 3, "/../"))
+			count++;
+	return count;
+}
+
+struct mor_items *mor_items_free(struct mor_items *items)
+{
+	for (size_t i = 0; items && i < items->count; i++)
+		mor_free(items->at[i].path);
+	if (items) {
+		mor_free(items->at);
+		mor_free(items->working_dir);
+	}
+	mor_free(items);
+	return NULL;
+}
+
+/* "/" sorts before everything else, so that what lies below a path follows it at once. */
+static int compare_paths(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == '/' || *b == '/')
+		return *a == *b ? 0 : *a == '\0' ? -1 : *b == '\0' ? 1 : *a == '/' ? -1 : 1;
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+int mor_items_compare(const void *a, const void *b)
+{
+	return compare_paths(((const struct mor_item *)a)->path, ((const struct mor_item *)b)->path);
+}
+
+static bool lies_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
+static int settle_items(struct mor_items *items, mortise_error *err)
+{
+	size_t kept = 0;
+
+	qsort(items->at, items->count, sizeof(struct mor_item), mor_items_compare);
+	for (size_t i = 0; i < items->count; i++) {
+		struct mor_item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
+
+		if (last && strcmp(last->path, item->path) == 0 && strcmp(last->digest, item->digest) == 0) {
+			mor_free(item->path);
+			item->path = NULL;
+			continue;
+		}
+		if (last && strcmp(last->path, item->path) == 0 && !mor_item_is_dir(last) && !mor_item_is_dir(item))
+			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
+		if (last && (strcmp(last->path, item->path) == 0 || (!mor_item_is_dir(last) && lies_below(item->path, last->path))))
+			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
+					last->spelled);
+		if (item != &items->at[kept]) {
+			items->at[kept] = *item;
+			item->path = NULL;
+		}
+		kept++;
+	}
+	items->count = kept;
+	return 0;
+}
+
+static int check_working_dir(const struct mor_items *items, const char *working_dir, mortise_error *err)
+{
+	for (size_t i = 0; i < items->count; i++)
+		if (!mor_item_is_dir(&items->at[i]) &&
+		    (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path)))
+			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
+					working_dir);
+	return 0;
+}
+
+static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct mor_items *ret,
+		      mortise_error *err)
+{
+	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_item));
+	if (!ret->at)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (size_t i = 0; i < unit->input_count; i++) {
+		const struct mor_input *input = &unit->inputs[i];
+		struct mor_item *item = &ret->at[ret->count];
+		int r;
+
+		*item = (struct mor_item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
+		if (!item->path)
+			return err->code;
+		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
+		ret->count++;
+		r = list_detours(input, working_dir, mode, ret, err);
+		if (r < 0)
+			return r;
+	}
+	return settle_items(ret, err);
+}
+
+static bool can_be_opened(const char *path)
+{
+	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
+		size_t len = strcspn(at, "/");
+
+		if (len > NAME_MAX)
+			return false;
+		at += len;
+	}
+	return strlen(path) < PATH_MAX;
+}
+
+int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
+{
+	struct mor_buf working_dir = MOR_BUF_INIT;
+	int r = mor_stage_working_dir(unit, &working_dir);
+
+	*ret = mor_zalloc(sizeof(**ret));
+	if (r < 0 || !*ret) {
+		mor_buf_fini(&working_dir);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	(*ret)->working_dir = mor_buf_detach(&working_dir);
+	if (!(*ret)->working_dir)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (!can_be_opened((*ret)->working_dir))
+		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
+	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
+	if (mode == MOR_STAGE_DIR)
+		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
+	return r < 0 ? r : check_working_dir(*ret, (*ret)->working_dir, err);
+}

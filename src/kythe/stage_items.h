@@ -1,0 +1,28 @@
+/* The files of a unit as places in a tree: paths cleaned, sorted and judged, as text. Inside of staging. */
+#ifndef MOR_KYTHE_STAGE_ITEMS_H
+#define MOR_KYTHE_STAGE_ITEMS_H
+
+#include "kythe/digest.h"
+#include "kythe/stage.h"
+
+struct mor_item {
+	char *path; /* clean, relative to the tree */
+	const char *spelled; /* the unit's: valid while its tree is made */
+	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
+};
+
+struct mor_items {
+	struct mor_item *at;
+	size_t count;
+	char *working_dir;
+	const struct mor_kzip *kzip; /* whose contents they were found in */
+};
+
+/* Sorted, each path once. MORTISE_EINPUT with a text that names the path: the record contradicts itself, or the mode cannot
+ * show it. *ret is to be freed in any case. */
+int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err);
+struct mor_items *mor_items_free(struct mor_items *items); /* NULL is fine; returns NULL */
+int mor_items_compare(const void *a, const void *b); /* two struct mor_item, for qsort(): what lies below a path follows it */
+bool mor_item_is_dir(const struct mor_item *item);
+
+#endif
