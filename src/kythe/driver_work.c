@@ -157,42 +157,13 @@ static size_t choose(struct worker *worker)
 
 /* ---- the answer ---- */
 
-static void write_texts(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
-{
-	mor_w_key(w, name);
-	mor_w_array(w);
-	for (size_t i = 0; i < count; i++)
-		mor_w_string(w, texts[i]);
-	mor_w_end(w);
-}
-
-static void write_reply(const struct worker *worker, struct mor_writer *w)
-{
-	const struct mor_unit *unit = worker->unit;
-
-	mor_w_object(w);
-	mor_w_pair(w, "workingDir", worker->stages[worker->stage].working_dir);
-	write_texts(w, "inputs", unit->sources, unit->source_count);
-	if (unit->source_count)
-		mor_w_pair(w, "input", unit->sources[0]);
-	write_texts(w, "arguments", unit->arguments, unit->argument_count);
-	mor_w_key(w, "environment");
-	mor_unit_env_json(unit, w);
-	mor_w_pair(w, "output", worker->output);
-	mor_w_pair(w, "entryContext", unit->entry_context);
-	mor_w_pair(w, "outputKey", unit->output_key);
-	mor_w_key(w, "details");
-	mor_unit_details_json(unit, w);
-	mor_w_end(w);
-}
-
 static void hand_out(struct worker *worker)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf reply = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &reply };
 	mortise_request *request = mor_take(&worker->request);
 
-	write_reply(worker, &w);
+	mor_unit_reply_json(worker->unit, worker->stages[worker->stage].working_dir, worker->output, &w);
 	worker->state = WORKER_WORKS;
 	worker->fresh = false;
 	mor_work_expect(worker);
