@@ -84,17 +84,28 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 /* ---- mounts ---- */
 
-int mor_mount_bind(int from, int onto, uint64_t attributes)
+int mor_mount_copy(int from, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
-	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status = 0;
+	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status;
 
 	if (copy < 0)
 		return -errno;
-	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ||
-	    move_mount(copy, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		status = -errno;
+	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) == 0)
+		return copy;
+	status = -errno;
 	close(copy);
+	return status;
+}
+
+static int bind_over(int from, int onto, uint64_t attributes)
+{
+	int copy = mor_mount_copy(from, attributes), status = copy < 0 ? copy : 0;
+
+	if (copy >= 0 && move_mount(copy, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		status = -errno;
+	if (copy >= 0)
+		close(copy);
 	return status;
 }
 
@@ -141,7 +152,7 @@ static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 	if (status == 0 && here.st_dev == meant.st_dev && here.st_ino == meant.st_ino) {
 		status = make_place(tree, rule);
 		onto = status < 0 ? status : mor_mount_open(tree->root, rule->path);
-		status = onto < 0 ? onto : mor_mount_bind(from, onto, attributes_of(rule, &here));
+		status = onto < 0 ? onto : bind_over(from, onto, attributes_of(rule, &here));
 		if (onto >= 0)
 			close(onto);
 	}
@@ -178,7 +189,7 @@ static int add_protects(const struct tree *tree)
 		if (fd < 0)
 			continue;
 		if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
-			status = mor_mount_bind(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
+			status = bind_over(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
 		close(fd);
 	}
 	return status;
@@ -403,7 +414,7 @@ static int bind_entry(const struct tree *tree, const char *name, int from, bool 
 	if (directory ? mkdirat(tree->root, name, 0755) < 0 : mknodat(tree->root, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	onto = openat(tree->root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	status = onto < 0 ? -errno : mor_mount_bind(from, onto, 0);
+	status = onto < 0 ? -errno : bind_over(from, onto, 0);
 	if (onto >= 0)
 		close(onto);
 	return status;

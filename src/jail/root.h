@@ -17,7 +17,7 @@ int mor_root_whole(const struct mor_plan *plan, const char **step);
 
 /* A canonical name below a handle on a root, O_PATH. -errno. */
 int mor_mount_open(int root, const char *name);
-/* A copy of what `from` is, with all mounts in it, hung over `onto`. 0 or -errno. */
-int mor_mount_bind(int from, int onto, uint64_t attributes);
+/* A copy of what `from` is, with all mounts in it, as a mount that belongs nowhere yet. -errno. */
+int mor_mount_copy(int from, uint64_t attributes);
 
 #endif

@@ -1,6 +1,7 @@
 /* What view_stage.c builds with: mounts, and the shop itself. See view_shop.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -59,23 +60,25 @@ static int spend(struct mor_view_shop *shop)
 	return 0;
 }
 
-int mor_shop_bind(struct mor_view_shop *shop, int from, int onto, uint64_t attributes)
+int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes)
 {
 	int status = spend(shop);
 
-	return status < 0 ? status : mor_mount_bind(from, onto, attributes);
+	return status < 0 ? status : mor_mount_copy(from, attributes);
 }
 
-/* A copy of one directory's mount, under a name in our working directory. */
-static int hang_up(int from, const char *name)
+int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto)
 {
-	int tree = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH), status = 0;
+	shop->used = true;
+	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
 
-	if (tree < 0)
-		return -errno;
-	if (move_mount(tree, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		status = -errno;
-	close(tree);
+int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto)
+{
+	int status = mnt < 0 ? mnt : mor_shop_attach(shop, mnt, onto);
+
+	if (mnt >= 0)
+		close(mnt);
 	return status;
 }
 
@@ -97,30 +100,18 @@ static int make_mount(const char *type, const char *const options[][2], uint64_t
 	return status < 0 ? status : mnt;
 }
 
-int mor_shop_attach(int mnt, int onto)
+/* Layers are named by our own descriptors of them, so overlay's options never contain a name of the stage: commas, colons,
+ * backslashes and length do not matter. Linux 6.1 wants them in the namespace that we are in. */
+int mor_shop_overlay(struct mor_view_shop *shop, int from, int base)
 {
-	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
-}
+	char layers[64];
+	const char *const options[][2] = { { "lowerdir", layers }, { NULL, NULL } };
+	int status = spend(shop);
 
-int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, int at)
-{
-	static const char *const layers[][2] = { { "lowerdir", "over:under" }, { NULL, NULL } };
-	int status = spend(shop), mnt;
-
-	if (status == 0)
-		status = hang_up(from, "over");
 	if (status < 0)
 		return status;
-	status = hang_up(base, "under");
-	if (status == 0) {
-		mnt = make_mount("overlay", layers, MOR_VIEW_SHOWN);
-		status = mnt < 0 ? mnt : mor_shop_attach(mnt, at);
-		if (mnt >= 0)
-			close(mnt);
-		umount2("under", MNT_DETACH);
-	}
-	umount2("over", MNT_DETACH);
-	return status;
+	snprintf(layers, sizeof(layers), "fd/%d:fd/%d", from, base);
+	return make_mount("overlay", options, MOR_VIEW_SHOWN);
 }
 
 int mor_shop_cover(struct mor_view_shop *shop, int at)
@@ -134,7 +125,7 @@ int mor_shop_cover(struct mor_view_shop *shop, int at)
 		return status < 0 ? status : -errno;
 	snprintf(mode, sizeof(mode), "%o", st.st_mode & 07777);
 	mnt = make_mount("tmpfs", options, MOR_VIEW_SAFE);
-	status = mnt < 0 ? mnt : mor_shop_attach(mnt, at);
+	status = mnt < 0 ? mnt : mor_shop_attach(shop, mnt, at);
 	if (status < 0 && mnt >= 0)
 		close(mnt);
 	return status < 0 ? status : mnt;
@@ -145,6 +136,73 @@ int mor_shop_seal(int mnt)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
 	return mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+/* ---- places ---- */
+
+/* Its number among the touched; touched_count: none. */
+static size_t place_of(const struct mor_view_shop *shop, const char *path)
+{
+	size_t len = strcspn(path + 1, "/"), i = 0;
+
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++)
+		if (strncmp(place + 1, path + 1, len) == 0 && !place[1 + len])
+			break;
+	return i;
+}
+
+int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *dest)
+{
+	size_t at = place_of(shop, dest);
+
+	if (mnt < 0 || shop->link_count || strchr(dest + 1, '/') || at >= MOR_VIEW_PLACES)
+		return mor_shop_hang(shop, mnt, onto);
+	shop->ready[at] = mnt;
+	return 0;
+}
+
+int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
+{
+	size_t at = place_of(shop, path);
+	char top[NAME_MAX + 2];
+	int onto, status;
+
+	if (at >= shop->touched_count || at >= MOR_VIEW_PLACES || shop->ready[at] < 0)
+		return 0;
+	snprintf(top, sizeof(top), "%.*s", (int)strcspn(path + 1, "/") + 1, path);
+	onto = mor_mount_open(shop->root, top);
+	if (onto < 0)
+		return onto;
+	status = mor_shop_hang(shop, shop->ready[at], onto);
+	shop->ready[at] = -1;
+	close(onto);
+	return status;
+}
+
+static int pick_up_one(struct mor_view_shop *shop, size_t number, const char *name)
+{
+	const unsigned how = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW;
+
+	if (number >= MOR_VIEW_PLACES)
+		return mor_setup_fail(shop->failure, MOR_AT_STAGE, E2BIG, "more than %d top-level names", MOR_VIEW_PLACES);
+	if (shop->ready[number] < 0)
+		shop->ready[number] = open_tree(shop->root, name, how);
+	return shop->ready[number] < 0
+		       ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses a copy of the view") : 0;
+}
+
+int mor_shop_pick_up(struct mor_view_shop *shop)
+{
+	char stage[24];
+	size_t i = 0;
+
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++)
+		if (pick_up_one(shop, i, place + 1) < 0)
+			return -1;
+	snprintf(stage, sizeof(stage), "fd/%d", shop->stage);
+	if (!shop->used && umount2(stage, MNT_DETACH) < 0)
+		shop->used = true;
+	return 0;
 }
 
 /* ---- the shop itself ---- */
@@ -221,28 +279,42 @@ static int read_mounts(struct mor_view_shop *shop)
 	return 0;
 }
 
-/* Mounted over the root, where nobody steps on it: names begin at handles below it. */
-static int open_room(void)
+int mor_shop_open(struct mor_view_shop *shop)
 {
-	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };
-	int room = make_mount("tmpfs", options, MOR_VIEW_SAFE), status;
+	int status;
 
-	if (room < 0)
-		return room;
-	status = move_mount(room, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(room) < 0 ||
-			 mkdir("over", 0700) < 0 || mkdir("under", 0700) < 0 || mkdir("stage", 0700) < 0 ? -errno : 0;
-	close(room);
-	return status;
+	shop->used = false;
+	shop->namespace = openat(shop->self, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	shop->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	status = shop->namespace < 0 || shop->root < 0 ? -errno : read_mounts(shop);
+	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
 }
 
-int mor_shop_open(struct mor_view_shop *shop, int stage)
+int mor_shop_take(struct mor_view_shop *shop, int stage)
 {
-	int status = read_mounts(shop);
+	shop->stage = stage; /* a handle on it, also when it is mounted */
+	if (fchdir(shop->self) < 0 ||
+	    move_mount(stage, "", shop->root, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses to hang up the stage");
+	return 0;
+}
 
-	if (status == 0)
-		status = open_room();
-	if (status == 0 && move_mount(stage, "", AT_FDCWD, "stage", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		status = -errno;
-	shop->stage = stage; /* a handle on it, as before */
-	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
+void mor_shop_clear(struct mor_view_shop *shop)
+{
+	for (size_t i = 0; i < shop->link_count; i++) {
+		mor_free(shop->links[i].source);
+		mor_free(shop->links[i].name);
+		mor_free(shop->links[i].real);
+	}
+	mor_free(shop->links);
+	shop->links = NULL;
+	mor_shop_close(shop->ready, shop->touched_count < MOR_VIEW_PLACES ? shop->touched_count : MOR_VIEW_PLACES);
+	shop->link_count = shop->touched_count = shop->touched.used = 0;
+	if (!shop->used)
+		return;
+	mor_shop_close((int[]){ shop->namespace, shop->root }, 2);
+	shop->namespace = shop->root = -1;
+	mor_free(shop->mounts);
+	shop->mounts = NULL;
+	shop->mounts_len = 0;
 }

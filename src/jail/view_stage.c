@@ -116,7 +116,12 @@ static bool touch(struct mor_view_shop *shop, const char *path, char letter)
 	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place));)
 		if (strcmp(place + 1, name) == 0)
 			return true;
-	return mor_view_add(&shop->touched, letter, name) == 0;
+	if (mor_view_add(&shop->touched, letter, name) < 0)
+		return false;
+	if (shop->touched_count < MOR_VIEW_PLACES)
+		shop->ready[shop->touched_count] = -1;
+	shop->touched_count++;
+	return true;
 }
 
 /* Where a link of the plugin's tree leads: the directory, and its true name; -1: to none. */
@@ -171,7 +176,7 @@ static int put(const struct anew *anew, const char *name, int thing, uint64_t at
 	if (type == S_IFDIR ? mkdirat(anew->room, name, 0755) < 0 : mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	onto = open_entry(anew->room, name);
-	status = onto < 0 ? -errno : mor_shop_bind(anew->shop, thing, onto, attributes);
+	status = onto < 0 ? -errno : mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
 	if (onto >= 0)
 		close(onto);
 	return status;
@@ -282,20 +287,22 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 	int status = -EACCES;
 
 	if (mor_shop_is_open(base, X_OK))
-		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base, at);
+		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base);
+	if (status >= 0)
+		status = mor_shop_place(shop, status, at, dest);
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
 	if ((status == -ELOOP || status == -EINVAL) && mor_shop_is_open(base, R_OK))
 		return build_anew(shop, &anew, at, NULL);
 	/* What the host has there is closed to the plugin as well: nothing is lost without it. */
 	if (status == -EACCES || status == -ELOOP || status == -EINVAL)
-		status = mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "an overlay") : 0;
 }
 
 /* `origin`: the name by which its mounts are known. base: what lies below, -1: what is at `dest`. */
 static int show(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
 {
-	int at = mor_mount_open(shop->root, dest), status, r;
+	int at = mor_mount_open(shop->root, dest), status = 0, r = 0;
 	mode_t here = type_of(at), is = type_of(from);
 
 	if (at < 0)
@@ -305,9 +312,9 @@ static int show(struct mor_view_shop *shop, const char *dest, const char *origin
 	else if (is == S_IFDIR || here == S_IFDIR || here == S_IFLNK || is == S_IFLNK)
 		status = mor_shop_blame(shop, EINVAL, dest, "is one thing on this machine and another in the view");
 	else
-		status = (r = mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN)) < 0 ? mor_shop_refused(shop, -r, dest, "a bind mount") : 0;
+		r = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	close(at);
-	return status;
+	return r < 0 ? mor_shop_refused(shop, -r, dest, "a bind mount") : status;
 }
 
 /* ---- links of the tree on the way ---- */
@@ -421,7 +428,7 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 		return mor_shop_blame(shop, -from, link->name, "its directory in the stage");
 	if (!link->real) {
 		at = mor_mount_open(shop->root, link->name);
-		status = at < 0 ? at : mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = at < 0 ? at : mor_shop_hang(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at);
 		mor_shop_close((int[]){ from, at }, 2);
 		return status < 0 ? mor_shop_refused(shop, -status, link->name, "a bind mount") : 0;
 	}
@@ -450,7 +457,7 @@ static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 
 	if (status == 0) {
 		at = mor_mount_open(shop->root, dest);
-		status = at < 0 ? at : mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = at < 0 ? at : mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	}
 	mor_shop_close(&at, 1);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "a place on the plugin's root") : 0;
@@ -543,8 +550,11 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 	struct mount_attr attr = { .attr_set = MOR_VIEW_SAFE };
 	char top[NAME_MAX + 1];
 	size_t len = strcspn(path + 1, "/");
-	int at = mor_mount_open(shop->root, path), status = 0;
+	int status = mor_shop_unfold(shop, path), at;
 
+	if (status < 0)
+		return mor_shop_refused(shop, -status, path, "to mount the view above it");
+	at = mor_mount_open(shop->root, path);
 	if (is_there(at, tree)) {
 		close(at);
 		return 0;
@@ -565,7 +575,7 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 	if (at >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		status = -errno;
 	if (at >= 0 && status == 0)
-		status = mor_shop_attach(tree, at);
+		status = mor_shop_attach(shop, tree, at);
 	if (at < 0 || status < 0)
 		status = mor_shop_refused(shop, at < 0 ? -at : -status, path, "to mount it");
 	mor_shop_close(&at, 1);
