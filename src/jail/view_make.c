@@ -26,7 +26,8 @@ struct order {
 	const char *stage;                 /* "": none */
 	const char *writable[MOR_VIEW_WRITABLE];
 	size_t writable_count;
-	int stage_tree, writable_trees[MOR_VIEW_WRITABLE]; /* detached mounts */
+	int stage_tree;                    /* a detached mount */
+	int writable_dirs[MOR_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
 };
 
 /* What outlives an order. */
@@ -51,7 +52,7 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 	for (texts += strlen(texts) + 1; texts < end; texts += strlen(texts) + 1) {
 		if (order->writable_count == MOR_VIEW_WRITABLE || texts[0] != '/')
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "too many writable directories");
-		order->writable_trees[order->writable_count] = -1;
+		order->writable_dirs[order->writable_count] = -1;
 		order->writable[order->writable_count++] = texts;
 	}
 	return 0;
@@ -112,26 +113,43 @@ static int move_in(const struct order *order)
 
 /* ---- what the host has ---- */
 
-/* A directory of the host as a mount that belongs nowhere yet. */
-static int fetch(const struct order *order, const char *path, unsigned flags, int *ret)
+/* The stage as a mount that belongs nowhere yet. */
+static int fetch_stage(struct order *order)
 {
 	struct stat st;
+	int tree = open_tree(AT_FDCWD, order->stage, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	*ret = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
-	if (*ret < 0 && errno == EINVAL)
-		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it", path);
-	if (*ret < 0 || fstat(*ret, &st) < 0)
-		return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", path);
-	return S_ISDIR(st.st_mode) ? 0 : mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", path);
+	order->stage_tree = tree;
+	if (tree < 0 && errno == EINVAL)
+		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it", order->stage);
+	if (tree < 0 || fstat(tree, &st) < 0)
+		return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", order->stage);
+	return S_ISDIR(st.st_mode) ? 0 : mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", order->stage);
 }
 
 static int fetch_all(struct order *order)
 {
-	if (fetch(order, order->stage, 0, &order->stage_tree) < 0)
+	if (fetch_stage(order) < 0)
 		return -1;
-	for (size_t i = 0; i < order->writable_count; i++)
-		if (fetch(order, order->writable[i], AT_RECURSIVE, &order->writable_trees[i]) < 0)
-			return -1;
+	for (size_t i = 0; i < order->writable_count; i++) {
+		order->writable_dirs[i] = open(order->writable[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (order->writable_dirs[i] < 0)
+			return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", order->writable[i]);
+	}
+	return 0;
+}
+
+/* Only in their own namespace can they become mounts. */
+static int copy_writable(struct order *order)
+{
+	for (size_t i = 0; i < order->writable_count; i++) {
+		int copy = mor_mount_copy(order->writable_dirs[i], MOR_VIEW_SAFE);
+
+		if (copy < 0)
+			return mor_setup_fail(order->failure, MOR_AT_STAGE, -copy, "%s", order->writable[i]);
+		close(order->writable_dirs[i]);
+		order->writable_dirs[i] = copy;
+	}
 	return 0;
 }
 
@@ -192,17 +210,41 @@ static int open_shop(const struct order *order)
 	return detach_all(order) < 0 ? -1 : mor_shop_open(&maker.shop);
 }
 
-static int build(const struct order *order)
+static int enter_shop(const struct order *order)
+{
+	const struct mor_view_shop *shop = &maker.shop;
+
+	if (setns(shop->namespace, CLONE_NEWNS) < 0 || fchdir(shop->self) < 0)
+		return refused(order, "to enter the shop");
+	return 0;
+}
+
+/* Mostly the plugin's tree has them already, and writable: then nothing is mounted. */
+static int add_writable(struct order *order)
+{
+	struct mor_view_shop *shop = &maker.shop;
+	bool there = true;
+
+	for (size_t i = 0; there && i < order->writable_count; i++)
+		there = mor_shop_has(shop, order->writable[i], order->writable_dirs[i]);
+	if (there)
+		return 0;
+	if (enter(order, MOR_VIEW_HOST) < 0 || copy_writable(order) < 0 || enter_shop(order) < 0)
+		return -1;
+	for (size_t i = 0; i < order->writable_count; i++)
+		if (mor_shop_writable(shop, order->writable[i], order->writable_dirs[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static int build(struct order *order)
 {
 	struct mor_view_shop *shop = &maker.shop;
 
-	if (shop->namespace < 0 ? open_shop(order) < 0 : setns(shop->namespace, CLONE_NEWNS) < 0)
-		return shop->failure->step ? -1 : refused(order, "to enter the shop");
-	if (mor_shop_take(shop, order->stage_tree) < 0 || mor_shop_show(shop) < 0)
+	if ((shop->namespace < 0 && open_shop(order) < 0) || enter_shop(order) < 0)
 		return -1;
-	for (size_t i = 0; i < order->writable_count; i++)
-		if (mor_shop_writable(shop, order->writable[i], order->writable_trees[i]) < 0)
-			return -1;
+	if (mor_shop_take(shop, order->stage_tree) < 0 || mor_shop_show(shop) < 0 || add_writable(order) < 0)
+		return -1;
 	inherit_made();
 	return mor_shop_pick_up(shop);
 }
@@ -316,7 +358,7 @@ void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts,
 		maker.shop.used = true; /* whatever is in it */
 	}
 	mor_shop_clear(&maker.shop);
-	mor_shop_close(order.writable_trees, order.writable_count);
+	mor_shop_close(order.writable_dirs, order.writable_count);
 	mor_shop_close(&order.stage_tree, 1);
 	/* In `plugin` live the plugin's processes alone. */
 	if (maker.inside && setns(namespaces[MOR_VIEW_HOST], CLONE_NEWNS) < 0)

@@ -45,9 +45,9 @@ bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name)
 	return false;
 }
 
-bool mor_shop_is_open(int dir, int mode)
+bool mor_shop_is_open(int dir, const char *name, int mode)
 {
-	return faccessat(dir, "", mode, AT_EMPTY_PATH | AT_EACCESS) == 0;
+	return faccessat(dir, name, mode, AT_EMPTY_PATH | AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* ---- mounts ---- */
@@ -139,6 +139,30 @@ int mor_shop_seal(int mnt)
 }
 
 /* ---- places ---- */
+
+bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter)
+{
+	static const char *const never[] = { "", "proc", "sys", "dev" };
+	char name[NAME_MAX + 1];
+	size_t len = strcspn(path + 1, "/");
+
+	if (len > NAME_MAX)
+		return false;
+	memcpy(name, path + 1, len);
+	name[len] = 0;
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+		if (strcmp(name, never[i]) == 0)
+			return false;
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place));)
+		if (strcmp(place + 1, name) == 0)
+			return true;
+	if (mor_view_add(&shop->touched, letter, name) < 0)
+		return false;
+	if (shop->touched_count < MOR_VIEW_PLACES)
+		shop->ready[shop->touched_count] = -1;
+	shop->touched_count++;
+	return true;
+}
 
 /* Its number among the touched; touched_count: none. */
 static size_t place_of(const struct mor_view_shop *shop, const char *path)
@@ -293,8 +317,7 @@ int mor_shop_open(struct mor_view_shop *shop)
 int mor_shop_take(struct mor_view_shop *shop, int stage)
 {
 	shop->stage = stage; /* a handle on it, also when it is mounted */
-	if (fchdir(shop->self) < 0 ||
-	    move_mount(stage, "", shop->root, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (move_mount(stage, "", shop->root, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses to hang up the stage");
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* Between view_make.c, which enters and commits, view_stage.c, which puts the view together, and view_mount.c, its tools. */
+/* Between view_make.c, which enters and commits, view_stage.c, which puts the view together, view_walk.c, which looks where
+ * links are in the way, and view_mount.c, their tools. */
 #ifndef MOR_JAIL_VIEW_SHOP_H
 #define MOR_JAIL_VIEW_SHOP_H
 
@@ -49,14 +50,25 @@ int mor_shop_open(struct mor_view_shop *shop);
 int mor_shop_take(struct mor_view_shop *shop, int stage);
 /* All of the stage over the shop's tree; fills `touched`. */
 int mor_shop_show(struct mor_view_shop *shop);
-/* A directory of the host, writable, under its own name. */
+/* Whether the shop's tree has that directory of the host under its own name, writable. */
+bool mor_shop_has(struct mor_view_shop *shop, const char *path, int dir);
+/* Else a detached mount of it comes there. */
 int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree);
 /* Fills `ready`; the stage goes. */
 int mor_shop_pick_up(struct mor_view_shop *shop);
 /* Ends an order, whatever has come of it; and the shop, if it was used. */
 void mor_shop_clear(struct mor_view_shop *shop);
 
-/* ---- view_mount.c, for view_stage.c: 0 or -errno unless said otherwise ---- */
+/* ---- view_walk.c, for view_stage.c ---- */
+
+enum { MOR_VIEW_DEPTH = 128 }; /* of directories that the plugin's tree has as well: up to four handles each */
+
+/* Fills `links`, and touches where they lead. */
+int mor_shop_find_links(struct mor_view_shop *shop);
+/* The one by that name in the tree, or NULL. */
+const struct mor_view_link *mor_shop_link(const struct mor_view_shop *shop, const char *name);
+
+/* ---- view_mount.c, for both: 0 or -errno unless said otherwise ---- */
 
 /* The failure: the stage is at fault, "NAME: WHY"; the kernel, "NAME: the kernel refuses WHAT". -1. */
 int mor_shop_blame(struct mor_view_shop *shop, int error, const char *name, const char *why);
@@ -65,8 +77,11 @@ void mor_shop_close(const int *fds, size_t count);
 
 /* Whether something was mounted below that name. */
 bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name);
-/* Whether the directory is open to us as `mode` says. An overlay looks into it with our rights, not the plugin's. */
-bool mor_shop_is_open(int dir, int mode);
+/* Whether the directory of that name, "": `dir` itself, is open to us as `mode` says. An overlay looks into it with our
+ * rights, not the plugin's. */
+bool mor_shop_is_open(int dir, const char *name, int mode);
+/* "/usr/lib/x" -> "usr", noted as a place of the view. false: no view may lie there. */
+bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter);
 
 /* Detached mounts: a copy of what `from` is, with all mounts in it; `from` over `base`. */
 int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes);
