@@ -45,6 +45,20 @@ bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name)
 	return false;
 }
 
+int mor_shop_note_mounts(struct mor_view_shop *shop, const char *name)
+{
+	size_t len = strlen(name);
+	char *more = mor_realloc(shop->mounts, shop->mounts_len + len + 2);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + shop->mounts_len, name, len);
+	memcpy(more + shop->mounts_len + len, "/", 2);
+	shop->mounts = more;
+	shop->mounts_len += len + 2;
+	return 0;
+}
+
 bool mor_shop_is_open(int dir, const char *name, int mode)
 {
 	return faccessat(dir, name, mode, AT_EMPTY_PATH | AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
@@ -102,16 +116,45 @@ static int make_mount(const char *type, const char *const options[][2], uint64_t
 
 /* Layers are named by our own descriptors of them, so overlay's options never contain a name of the stage: commas, colons,
  * backslashes and length do not matter. Linux 6.1 wants them in the namespace that we are in. */
-int mor_shop_overlay(struct mor_view_shop *shop, int from, int base)
+static int overlay(int from, int base)
 {
 	char layers[64];
 	const char *const options[][2] = { { "lowerdir", layers }, { NULL, NULL } };
-	int status = spend(shop);
 
-	if (status < 0)
-		return status;
 	snprintf(layers, sizeof(layers), "fd/%d:fd/%d", from, base);
 	return make_mount("overlay", options, MOR_VIEW_SHOWN);
+}
+
+/* So it goes when the stage goes. mnt, or what it failed with. */
+static int hang_over_stage(const struct mor_view_shop *shop, int mnt)
+{
+	int status;
+
+	if (mnt < 0 || move_mount(mnt, "", shop->stage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+		return mnt;
+	status = -errno;
+	close(mnt);
+	return status;
+}
+
+/* The stage lies within what it covers, as under a home directory: no layer may be inside of another. Behind an overlay of
+ * its own, over nothing, the stage's directory is one of another file system. */
+static int overlay_apart(const struct mor_view_shop *shop, int from, int base)
+{
+	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };
+	int nothing = hang_over_stage(shop, make_mount("tmpfs", options, MOR_VIEW_SAFE));
+	int apart = nothing < 0 ? nothing : hang_over_stage(shop, overlay(from, nothing));
+	int mnt = apart < 0 ? apart : overlay(apart, base);
+
+	mor_shop_close((int[]){ nothing, apart }, 2);
+	return mnt;
+}
+
+int mor_shop_overlay(struct mor_view_shop *shop, int from, int base)
+{
+	int status = spend(shop), mnt = status < 0 ? status : overlay(from, base);
+
+	return mnt == -ELOOP ? overlay_apart(shop, from, base) : mnt;
 }
 
 int mor_shop_cover(struct mor_view_shop *shop, int at)

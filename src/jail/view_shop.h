@@ -27,7 +27,7 @@ struct mor_view_shop {
 	int namespace; /* -1: there is no shop now                                                            */
 	int root;      /* the plugin's root, as the shop has it                                               */
 	int writer;    /* the plugin's root once more, writable; in no namespace                              */
-	char *mounts;  /* every mount point before we began, each with NUL                                    */
+	char *mounts;  /* every mount point, each with NUL                                                      */
 	size_t mounts_len;
 	bool used;     /* something was mounted in it that will not be taken away: not for another order      */
 
@@ -75,8 +75,10 @@ int mor_shop_blame(struct mor_view_shop *shop, int error, const char *name, cons
 int mor_shop_refused(struct mor_view_shop *shop, int error, const char *name, const char *what);
 void mor_shop_close(const int *fds, size_t count);
 
-/* Whether something was mounted below that name. */
+/* Whether something is mounted below that name: no overlay would show it. */
 bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name);
+/* From now on. */
+int mor_shop_note_mounts(struct mor_view_shop *shop, const char *name);
 /* Whether the directory of that name, "": `dir` itself, is open to us as `mode` says. An overlay looks into it with our
  * rights, not the plugin's. */
 bool mor_shop_is_open(int dir, const char *name, int mode);

@@ -143,7 +143,9 @@ static int build_anew(struct mor_view_shop *shop, const struct anew *what, int a
 	anew.room = mor_shop_cover(shop, at);
 	if (anew.room < 0)
 		return mor_shop_refused(shop, -anew.room, anew.dest, "a tmpfs");
-	status = fill(&anew, anew.base, keep);
+	status = mor_shop_note_mounts(shop, anew.dest);
+	if (status == 0)
+		status = fill(&anew, anew.base, keep);
 	if (status == 0)
 		status = fill(&anew, anew.from, add);
 	if (status == 0 && way)
