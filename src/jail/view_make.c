@@ -28,6 +28,7 @@ struct order {
 	size_t writable_count;
 	int stage_tree;                    /* a detached mount */
 	int writable_dirs[MOR_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
+	bool late[MOR_VIEW_WRITABLE];      /* to be mounted in the plugin's namespace */
 };
 
 /* What outlives an order. */
@@ -231,9 +232,13 @@ static int add_writable(struct order *order)
 		return 0;
 	if (enter(order, MOR_VIEW_HOST) < 0 || copy_writable(order) < 0 || enter_shop(order) < 0)
 		return -1;
-	for (size_t i = 0; i < order->writable_count; i++)
-		if (mor_shop_writable(shop, order->writable[i], order->writable_dirs[i]) < 0)
+	for (size_t i = 0; i < order->writable_count; i++) {
+		int status = mor_shop_writable(shop, order->writable[i], order->writable_dirs[i]);
+
+		if (status < 0)
 			return -1;
+		order->late[i] = status > 0;
+	}
 	return 0;
 }
 
@@ -243,7 +248,7 @@ static int build(struct order *order)
 
 	if ((shop->namespace < 0 && open_shop(order) < 0) || enter_shop(order) < 0)
 		return -1;
-	if (mor_shop_take(shop, order->stage_tree) < 0 || mor_shop_show(shop) < 0 || add_writable(order) < 0)
+	if (mor_shop_take(shop, order->stage_tree, order->stage) < 0 || mor_shop_show(shop) < 0 || add_writable(order) < 0)
 		return -1;
 	inherit_made();
 	return mor_shop_pick_up(shop);
@@ -266,6 +271,16 @@ static int grant_all(const struct order *order)
 
 /* ---- the plugin's own mounts ---- */
 
+static int attach_writable(const struct order *order, const char *path, int tree)
+{
+	int onto = mor_mount_open(maker.root, path), status = onto < 0 ? onto : 0;
+
+	if (onto >= 0 && move_mount(tree, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		status = -errno;
+	mor_shop_close(&onto, 1);
+	return status < 0 ? mor_setup_fail(order->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to mount %s", path) : 0;
+}
+
 static int attach_all(const struct order *order)
 {
 	const struct mor_view_shop *shop = &maker.shop;
@@ -277,6 +292,9 @@ static int attach_all(const struct order *order)
 		if (mor_view_add(&maker.places, place[0], place + 1) < 0)
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, E2BIG, "too many names");
 	}
+	for (i = 0; i < order->writable_count; i++)
+		if (order->late[i] && attach_writable(order, order->writable[i], order->writable_dirs[i]) < 0)
+			return -1;
 	return 0;
 }
 

@@ -150,10 +150,15 @@ static int overlay_apart(const struct mor_view_shop *shop, int from, int base)
 	return mnt;
 }
 
-int mor_shop_overlay(struct mor_view_shop *shop, int from, int base)
+/* Mostly its name tells. The kernel would, too, but writes each refusal into its log. */
+int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char *name)
 {
-	int status = spend(shop), mnt = status < 0 ? status : overlay(from, base);
+	int status = spend(shop), mnt = -ELOOP;
 
+	if (status < 0)
+		return status;
+	if (!below(shop->stage_name, name))
+		mnt = overlay(from, base);
 	return mnt == -ELOOP ? overlay_apart(shop, from, base) : mnt;
 }
 
@@ -228,20 +233,26 @@ int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *de
 	return 0;
 }
 
-int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
+int mor_shop_kept(const struct mor_view_shop *shop, const char *path)
 {
 	size_t at = place_of(shop, path);
-	char top[NAME_MAX + 2];
-	int onto, status;
 
-	if (at >= shop->touched_count || at >= MOR_VIEW_PLACES || shop->ready[at] < 0)
+	return at < shop->touched_count && at < MOR_VIEW_PLACES ? shop->ready[at] : -1;
+}
+
+int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
+{
+	int mnt = mor_shop_kept(shop, path), onto, status;
+	char top[NAME_MAX + 2];
+
+	if (mnt < 0)
 		return 0;
 	snprintf(top, sizeof(top), "%.*s", (int)strcspn(path + 1, "/") + 1, path);
 	onto = mor_mount_open(shop->root, top);
 	if (onto < 0)
 		return onto;
-	status = mor_shop_hang(shop, shop->ready[at], onto);
-	shop->ready[at] = -1;
+	shop->ready[place_of(shop, path)] = -1;
+	status = mor_shop_hang(shop, mnt, onto);
 	close(onto);
 	return status;
 }
@@ -357,9 +368,10 @@ int mor_shop_open(struct mor_view_shop *shop)
 	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
 }
 
-int mor_shop_take(struct mor_view_shop *shop, int stage)
+int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name)
 {
 	shop->stage = stage; /* a handle on it, also when it is mounted */
+	shop->stage_name = name;
 	if (move_mount(stage, "", shop->root, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses to hang up the stage");
 	return 0;

@@ -33,6 +33,7 @@ struct mor_view_shop {
 
 	/* ---- of one order ---- */
 	int stage;
+	const char *stage_name; /* on the host */
 	struct mor_view_link *links;
 	size_t link_count;
 	unsigned budget; /* mounts that may still be made: a directory with very many entries is refused    */
@@ -47,12 +48,12 @@ struct mor_view_shop {
 int mor_shop_open(struct mor_view_shop *shop);
 /* Begins an order: in the shop. The stage, a detached mount, is hung up over the root, where nobody steps on
  * it: names begin at handles. */
-int mor_shop_take(struct mor_view_shop *shop, int stage);
+int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name);
 /* All of the stage over the shop's tree; fills `touched`. */
 int mor_shop_show(struct mor_view_shop *shop);
 /* Whether the shop's tree has that directory of the host under its own name, writable. */
-bool mor_shop_has(struct mor_view_shop *shop, const char *path, int dir);
-/* Else a detached mount of it comes there. */
+bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir);
+/* Else a detached mount of it comes there. 1: only once the view is in the plugin's namespace, which has the place for it. */
 int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree);
 /* Fills `ready`; the stage goes. */
 int mor_shop_pick_up(struct mor_view_shop *shop);
@@ -85,16 +86,17 @@ bool mor_shop_is_open(int dir, const char *name, int mode);
 /* "/usr/lib/x" -> "usr", noted as a place of the view. false: no view may lie there. */
 bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter);
 
-/* Detached mounts: a copy of what `from` is, with all mounts in it; `from` over `base`. */
+/* Detached mounts: a copy of what `from` is, with all mounts in it; `from` over `base`, which has that name in the tree. */
 int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes);
-int mor_shop_overlay(struct mor_view_shop *shop, int from, int base);
+int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char *name);
 int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto);
 /* The same, and takes the mount; mnt < 0 is passed on. */
 int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto);
 /* The same for `dest` in the shop's tree, which is what `onto` is. A top-level one is kept back as long as nothing needs to
  * be mounted in it: so the shop stays as it is. */
 int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *dest);
-/* What was kept back for the top-level directory of that name is hung up after all. */
+/* What was kept back for the top-level directory of that path, -1: nothing. It is hung up after all. */
+int mor_shop_kept(const struct mor_view_shop *shop, const char *path);
 int mor_shop_unfold(struct mor_view_shop *shop, const char *path);
 
 /* An empty directory in place of `at`, with its mode: its handle. It can be filled until it is sealed. */

@@ -167,7 +167,7 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 	int status = -EACCES;
 
 	if (mor_shop_is_open(base, "", X_OK))
-		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base);
+		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base, origin);
 	if (status >= 0)
 		status = mor_shop_place(shop, status, at, dest);
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
@@ -294,13 +294,24 @@ static bool is_there(int at, int dir)
 	       faccessat(at, "", W_OK, AT_EMPTY_PATH) == 0;
 }
 
-bool mor_shop_has(struct mor_view_shop *shop, const char *path, int dir)
+/* What is kept back is read-only. */
+bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir)
 {
-	int at = mor_shop_unfold(shop, path) < 0 ? -1 : mor_mount_open(shop->root, path);
+	int at = mor_shop_kept(shop, path) >= 0 ? -1 : mor_mount_open(shop->root, path);
 	bool there = is_there(at, dir);
 
 	mor_shop_close(&at, 1);
 	return there;
+}
+
+/* Whether the view that is kept back for its top-level directory shows a directory there. */
+static bool is_shown(const struct mor_view_shop *shop, const char *path)
+{
+	int kept = mor_shop_kept(shop, path), at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
+	bool shown = mor_dir_type(at) == S_IFDIR;
+
+	mor_shop_close(&at, 1);
+	return shown;
 }
 
 /* The nearest directory above that is there is built anew with what is missing. */
@@ -338,8 +349,11 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 {
 	char top[NAME_MAX + 1];
 	size_t len = strcspn(path + 1, "/");
-	int status = mor_shop_unfold(shop, path), at;
+	int status, at;
 
+	if (is_shown(shop, path))
+		return 1;
+	status = mor_shop_unfold(shop, path);
 	if (status < 0)
 		return mor_shop_refused(shop, -status, path, "to mount the view above it");
 	at = mor_mount_open(shop->root, path);
