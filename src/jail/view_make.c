@@ -38,7 +38,11 @@ static struct {
 	int root;    /* the plugin's root, in its own namespace; -1: not yet opened */
 	struct mor_view_texts places; /* what the view lies on now */
 	struct mor_view_shop shop;
-} maker = { .root = -1, .shop = { .own_fds = -1, .self = -1, .namespace = -1, .root = -1, .writer = -1 } };
+} maker = {
+	.root = -1,
+	.shop = { .own_fds = -1, .self = -1, .namespace = -1, .root = -1, .stage_place = -1, .apart_place = -1, .nothing = -1,
+		  .writer = -1 },
+};
 
 static int refused(const struct order *order, const char *what)
 {

@@ -81,10 +81,15 @@ int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes)
 	return status < 0 ? status : mor_mount_copy(from, attributes);
 }
 
+static int attach(int mnt, int onto)
+{
+	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
 int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto)
 {
 	shop->used = true;
-	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	return attach(mnt, onto);
 }
 
 int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto)
@@ -125,28 +130,30 @@ static int overlay(int from, int base)
 	return make_mount("overlay", options, MOR_VIEW_SHOWN);
 }
 
-/* So it goes when the stage goes. mnt, or what it failed with. */
-static int hang_over_stage(const struct mor_view_shop *shop, int mnt)
+/* Off the top of that place, whatever it is. A leftover would be there for the next order to see. */
+static void take_off(struct mor_view_shop *shop, int place)
 {
-	int status;
+	char name[24];
 
-	if (mnt < 0 || move_mount(mnt, "", shop->stage, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
-		return mnt;
-	status = -errno;
-	close(mnt);
-	return status;
+	snprintf(name, sizeof(name), "fd/%d", place);
+	if (umount2(name, MNT_DETACH) < 0)
+		shop->used = true;
 }
 
 /* The stage lies within what it covers, as under a home directory: no layer may be inside of another. Behind an overlay of
  * its own, over nothing, the stage's directory is one of another file system. */
-static int overlay_apart(const struct mor_view_shop *shop, int from, int base)
+static int overlay_apart(struct mor_view_shop *shop, int from, int base)
 {
-	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };
-	int nothing = hang_over_stage(shop, make_mount("tmpfs", options, MOR_VIEW_SAFE));
-	int apart = nothing < 0 ? nothing : hang_over_stage(shop, overlay(from, nothing));
-	int mnt = apart < 0 ? apart : overlay(apart, base);
+	int apart = overlay(from, shop->nothing), mnt;
 
-	mor_shop_close((int[]){ nothing, apart }, 2);
+	if (apart < 0)
+		return apart;
+	mnt = attach(apart, shop->apart_place);
+	if (mnt == 0) {
+		mnt = overlay(apart, base);
+		take_off(shop, shop->apart_place);
+	}
+	close(apart);
 	return mnt;
 }
 
@@ -271,15 +278,13 @@ static int pick_up_one(struct mor_view_shop *shop, size_t number, const char *na
 
 int mor_shop_pick_up(struct mor_view_shop *shop)
 {
-	char stage[24];
 	size_t i = 0;
 
 	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++)
 		if (pick_up_one(shop, i, place + 1) < 0)
 			return -1;
-	snprintf(stage, sizeof(stage), "fd/%d", shop->stage);
-	if (!shop->used && umount2(stage, MNT_DETACH) < 0)
-		shop->used = true;
+	if (!shop->used)
+		take_off(shop, shop->stage_place);
 	return 0;
 }
 
@@ -357,6 +362,33 @@ static int read_mounts(struct mor_view_shop *shop)
 	return 0;
 }
 
+static int make_place(int room, const char *name, int *ret)
+{
+	if (mkdirat(room, name, 0700) < 0)
+		return -errno;
+	*ret = openat(room, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *ret < 0 ? -errno : 0;
+}
+
+/* A place of our own, mounted over the root, where nobody steps on it: names begin at handles below. */
+static int open_room(struct mor_view_shop *shop)
+{
+	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };
+	int room = make_mount("tmpfs", options, MOR_VIEW_SAFE), status;
+
+	if (room < 0)
+		return room;
+	status = attach(room, shop->root);
+	if (status == 0)
+		status = make_place(room, "stage", &shop->stage_place);
+	if (status == 0)
+		status = make_place(room, "apart", &shop->apart_place);
+	if (status == 0)
+		status = make_place(room, "nothing", &shop->nothing);
+	close(room);
+	return status;
+}
+
 int mor_shop_open(struct mor_view_shop *shop)
 {
 	int status;
@@ -365,16 +397,18 @@ int mor_shop_open(struct mor_view_shop *shop)
 	shop->namespace = openat(shop->self, "ns/mnt", O_RDONLY | O_CLOEXEC);
 	shop->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	status = shop->namespace < 0 || shop->root < 0 ? -errno : read_mounts(shop);
+	if (status == 0)
+		status = open_room(shop);
 	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
 }
 
 int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name)
 {
-	shop->stage = stage; /* a handle on it, also when it is mounted */
+	int status = attach(stage, shop->stage_place);
+
+	shop->stage = stage; /* a handle on it, as before */
 	shop->stage_name = name;
-	if (move_mount(stage, "", shop->root, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses to hang up the stage");
-	return 0;
+	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to hang up the stage") : 0;
 }
 
 void mor_shop_clear(struct mor_view_shop *shop)
@@ -390,8 +424,8 @@ void mor_shop_clear(struct mor_view_shop *shop)
 	shop->link_count = shop->touched_count = shop->touched.used = 0;
 	if (!shop->used)
 		return;
-	mor_shop_close((int[]){ shop->namespace, shop->root }, 2);
-	shop->namespace = shop->root = -1;
+	mor_shop_close((int[]){ shop->namespace, shop->root, shop->stage_place, shop->apart_place, shop->nothing }, 5);
+	shop->namespace = shop->root = shop->stage_place = shop->apart_place = shop->nothing = -1;
 	mor_free(shop->mounts);
 	shop->mounts = NULL;
 	shop->mounts_len = 0;

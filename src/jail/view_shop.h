@@ -26,6 +26,8 @@ struct mor_view_shop {
 	int self;      /* /proc/self; the working directory while something is put together: see mor_shop_overlay() */
 	int namespace; /* -1: there is no shop now                                                            */
 	int root;      /* the plugin's root, as the shop has it                                               */
+	int stage_place, apart_place; /* where the stage and another layer are hung up                         */
+	int nothing;   /* an empty directory                                                                  */
 	int writer;    /* the plugin's root once more, writable; in no namespace                              */
 	char *mounts;  /* every mount point, each with NUL                                                      */
 	size_t mounts_len;
@@ -46,8 +48,7 @@ struct mor_view_shop {
 
 /* The mount namespace that we are in becomes the shop. */
 int mor_shop_open(struct mor_view_shop *shop);
-/* Begins an order: in the shop. The stage, a detached mount, is hung up over the root, where nobody steps on
- * it: names begin at handles. */
+/* Begins an order: in the shop. The stage, a detached mount, is hung up. */
 int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name);
 /* All of the stage over the shop's tree; fills `touched`. */
 int mor_shop_show(struct mor_view_shop *shop);

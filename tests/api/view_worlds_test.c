@@ -1,8 +1,11 @@
 /* Views where there are mounts, and where the kernel refuses them. */
 #include "view.h"
 
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* "/var" has a mount inside, which no overlay would show and the kernel refuses to cover. */
 static void submounts(void **state)
@@ -43,6 +46,42 @@ static void a_stage_that_is_mounted_later(void **state)
 	assert_int_equal(umount2(path_of("%s/late", top), 0), 0); /* nobody holds it */
 }
 
+/* Once it is shown no more, the file system of the stage goes with the host's own mount of it, though the plugin lives on. The
+ * stage lies below a directory that it touches, and beside it one that it does not. */
+static void a_stage_is_let_go(void **state)
+{
+	static const char *const dirs[] = { "/srv", "/media", "/mnt", "/opt" };
+	struct inotify_event event = { 0 };
+	struct pollfd watch = { .fd = inotify_init1(IN_CLOEXEC), .events = POLLIN };
+	const char *dir = NULL;
+	struct rig rig;
+
+	(void)state;
+	for (size_t i = 0; !dir && i < sizeof(dirs) / sizeof(*dirs); i++)
+		dir = access(dirs[i], F_OK) == 0 ? dirs[i] : NULL;
+	assert_non_null(dir);
+	open_here(&rig);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=1m"), 0);
+	assert_int_equal(mkdir(path_of("%s/stage", dir), 0755), 0);
+	assert_int_equal(mkdir(path_of("%s/stage/usr", dir), 0755), 0);
+	assert_int_equal(mkdir(path_of("%s/stage/usr/mor_view", dir), 0755), 0);
+	assert_int_equal(mkdir(path_of("%s/stage%s", dir, dir), 0755), 0);
+	assert_int_equal(mkdir(path_of("%s/stage%s/inside", dir, dir), 0755), 0);
+	for (int i = 0; i < 3; i++) {
+		view(&rig, path_of("%s/stage", dir));
+		expect(&rig, "list", dir, "inside");
+		expect(&rig, "list", "/usr/mor_view", "");
+	}
+	view(&rig, NULL);
+	assert_true(inotify_add_watch(watch.fd, dir, IN_OPEN) >= 0);
+	assert_int_equal(umount2(dir, 0), 0);
+	assert_int_equal(poll(&watch, 1, 5000), 1);
+	assert_int_equal(read(watch.fd, &event, sizeof(event)), sizeof(event));
+	assert_int_equal(event.mask & IN_UNMOUNT, IN_UNMOUNT);
+	close(watch.fd);
+	rig_close(&rig);
+}
+
 /* Nothing is started, and the text says what to look at. */
 static void refused_namespaces(void **state)
 {
@@ -63,7 +102,8 @@ static void refused_namespaces(void **state)
 	rig_close(&rig);
 }
 
-static const struct CMUnitTest mounts_tests[] = { API_TEST(submounts), API_TEST(a_stage_that_is_mounted_later) },
+static const struct CMUnitTest mounts_tests[] = { API_TEST(submounts), API_TEST(a_stage_that_is_mounted_later),
+							   API_TEST(a_stage_is_let_go) },
 			       refused_tests[] = { API_TEST(refused_namespaces) };
 
 int run_in(const char *world)
