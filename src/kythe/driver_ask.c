@@ -65,7 +65,7 @@ static void ask_analyze(struct worker *worker, mortise_request *request, const s
 		refuse(request, INVALID_PARAMS, error.text);
 		return;
 	}
-	mor_work_mind_last(worker);
+	mor_output_mind_last(worker);
 	mor_free(worker->asked);
 	worker->asked = types.len ? mor_buf_detach(&types) : NULL; /* its NUL ends the list */
 	worker->request = request;
