@@ -298,6 +298,7 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	}
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
 		mor_free(driver->items[i].type);
+	mor_unit_free(driver->read_unit);
 	mor_free(driver->items);
 	mor_free(driver->workers);
 	mor_free(driver);

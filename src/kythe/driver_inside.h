@@ -59,6 +59,8 @@ struct mor_driver {
 	bool by_namespace;    /* views; else directories */
 	bool stopping, finished_work;
 	unsigned outputs;
+	struct mor_unit *read_unit; /* of read_item, NULL: none. Who asks for its type will mostly take it */
+	size_t read_item;
 	mortise_error failure;
 	bool failed;
 };

@@ -110,12 +110,22 @@ static char *default_type(const struct mor_unit *unit)
 	return mor_buf_detach(&type);
 }
 
+static int read_unit(struct mor_driver *driver, size_t number, struct mor_unit **ret, mortise_error *err)
+{
+	const struct mor_record_ref *record = &driver->opt.records[number];
+
+	if (driver->read_unit && driver->read_item == number) {
+		*ret = mor_take(&driver->read_unit);
+		return 0;
+	}
+	return mor_kzip_unit_read(record->kzip, record->number, ret, err);
+}
+
 /* What the unit is offered as; read once. A unit that cannot be read is offered to anybody: there it fails, by name. */
 static bool fits(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
 	struct item *item = &driver->items[number];
-	const struct mor_record_ref *record = &driver->opt.records[number];
 	struct mor_unit *unit = NULL;
 
 	if (!worker->asked)
@@ -125,9 +135,11 @@ static bool fits(struct worker *worker, size_t number)
 			return true;
 	if (driver->opt.types && driver->opt.types[0])
 		return false;
-	if (!item->type && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0) {
+	if (!item->type && read_unit(driver, number, &unit, NULL) == 0) {
 		item->type = default_type(unit);
-		mor_unit_free(unit);
+		mor_unit_free(driver->read_unit);
+		driver->read_unit = unit;
+		driver->read_item = number;
 	}
 	return !item->type || asks_for(worker, item->type);
 }
@@ -168,7 +180,7 @@ static int prepare(struct worker *worker, mortise_error *err)
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[worker->item];
 	enum mor_stage_mode mode = driver->by_namespace ? MOR_STAGE_ROOT : MOR_STAGE_DIR;
-	int r = mor_kzip_unit_read(record->kzip, record->number, &worker->unit, err);
+	int r = read_unit(driver, worker->item, &worker->unit, err);
 
 	worker->stage ^= 1;
 	if (r == 0)
