@@ -4,6 +4,7 @@
  *
  * Lengths are taken for one byte without a look at their high bit; that bit, in a length as in a text, is looked for in
  * the whole record at the end. And most records have the source of the one before them, which need not be judged again.
+ * A few have lengths of two bytes: those are looked at field by field.
  */
 #include <stdint.h>
 #include <string.h>
@@ -99,6 +100,53 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 	return at && name[1] && is_ascii(rest, at) && (at == end || is_value(at, end));
 }
 
+/* ---- lengths of two bytes ---- */
+
+/* A field of this tag at *at: its bytes, and *at behind it. */
+static inline bool take(const unsigned char **at, const unsigned char *end, unsigned tag, const unsigned char *ret[2])
+{
+	const unsigned char *p = *at;
+	size_t len;
+
+	if (end - p < 3 || *p != tag)
+		return false;
+	len = p[1];
+	p += 2;
+	if (len >= 0x80) {
+		if (*p >= 0x80)
+			return false;
+		len = (len & 0x7f) | (size_t)*p++ << 7;
+	}
+	if ((size_t)(end - p) < len)
+		return false;
+	ret[0] = p;
+	ret[1] = *at = p + len;
+	return true;
+}
+
+static bool is_long_vname(const unsigned char *field[2])
+{
+	const unsigned char *at = field[0], *part[2];
+
+	for (unsigned tag = TAG_1; tag <= TAG_5; tag += TAG_2 - TAG_1)
+		if (take(&at, field[1], tag, part) && !is_ascii(part[0], part[1]))
+			return false;
+	return at == field[1];
+}
+
+static bool is_long_entry(const unsigned char *at, const unsigned char *end)
+{
+	const unsigned char *field[2];
+
+	if (!take(&at, end, TAG_1, field) || !is_long_vname(field))
+		return false;
+	if (take(&at, end, TAG_2, field) &&
+	    (field[0] == field[1] || !is_ascii(field[0], field[1]) || !take(&at, end, TAG_3, field) || !is_long_vname(field)))
+		return false;
+	return take(&at, end, TAG_4, field) && field[0] < field[1] && is_ascii(field[0], field[1]) &&
+	       (at == end || is_value(at, end));
+}
+
 size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count)
 {
 	const unsigned char *begin = (const unsigned char *)bytes.ptr, *at = begin, *end = begin + bytes.len;
@@ -113,7 +161,8 @@ size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count)
 				break;
 			len = (len & 0x7f) | (size_t)*record++ << 7;
 		}
-		if ((size_t)(end - record) < len || !is_entry(record, record + len, &source))
+		if ((size_t)(end - record) < len ||
+		    (!is_entry(record, record + len, &source) && !is_long_entry(record, record + len)))
 			break;
 		at = record + len;
 		++*count;
