@@ -130,7 +130,8 @@ static void ended(struct worker *worker, const mortise_event *event)
 	const char *why = event->text ? event->text : "ended";
 
 	worker->request = NULL;
-	mor_work_mind_last(worker);
+	mor_output_mind_last(worker);
+	mor_output_drop_last(worker);
 	worker->idle_ends = worker->fresh ? worker->idle_ends + 1 : 0;
 	if (worker->item != NO_ITEM)
 		mor_work_failed(worker, why);
@@ -290,13 +291,14 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 
 		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
-		mor_fd_close(&worker->last_output);
+		mor_output_drop_last(worker);
 		mor_stage_drop(driver->opt.stager, &worker->stages[0]);
 		mor_stage_drop(driver->opt.stager, &worker->stages[1]);
 		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });
 	}
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
 		mor_free(driver->items[i].type);
+	mor_unit_free(driver->read_unit);
 	mor_free(driver->items);
 	mor_free(driver->workers);
 	mor_free(driver);

@@ -65,7 +65,7 @@ static void ask_analyze(struct worker *worker, mortise_request *request, const s
 		refuse(request, INVALID_PARAMS, error.text);
 		return;
 	}
-	mor_work_mind_last(worker);
+	mor_output_mind_last(worker);
 	mor_free(worker->asked);
 	worker->asked = types.len ? mor_buf_detach(&types) : NULL; /* its NUL ends the list */
 	worker->request = request;
@@ -79,7 +79,6 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 {
 	MOR_CLEAN(mor_buf) struct mor_buf reply = MOR_BUF_INIT;
 	struct mor_vname_own name = { 0 };
-	struct mor_writer w = { .out = &reply };
 	mortise_error error = { 0 };
 	const char *path = mor_json_text(mor_json_get(params, "path"), "");
 	const char *signature = mor_json_text(mor_json_get(params, "signature"), "");
@@ -91,7 +90,7 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 		refuse(request, PROTOCOL_ERROR, error.text[0] ? error.text : "no analysis is under way");
 		return;
 	}
-	mor_vname_reply_json(&name.vname, &w);
+	mor_vname_reply_json(&name.vname, &reply);
 	mor_vname_own_fini(&name);
 	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
 }

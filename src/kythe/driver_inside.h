@@ -41,8 +41,10 @@ struct worker {
 	unsigned stage;
 	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
 	char *output;
+	uint64_t output_inode;
 	int last_output;      /* of the analysis before this one: does it still grow? -1: none */
 	uint64_t last_size;
+	char *last_path;      /* NULL: none */
 	int64_t due_ms;       /* of done, or of the next request; 0: no limit */
 	uint64_t turn;        /* counts analyses: a late answer to a view that is no longer wanted is known by it */
 };
@@ -57,6 +59,8 @@ struct mor_driver {
 	bool by_namespace;    /* views; else directories */
 	bool stopping, finished_work;
 	unsigned outputs;
+	struct mor_unit *read_unit; /* of read_item, NULL: none. Who asks for its type will mostly take it */
+	size_t read_item;
 	mortise_error failure;
 	bool failed;
 };
@@ -69,11 +73,17 @@ void mor_work_done(struct worker *worker);
 void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
 void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
 void mor_work_expect(struct worker *worker); /* from now on its time counts */
-void mor_work_mind_last(struct worker *worker); /* says so when the last output has grown after its done */
 void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
 /* All wait: what is left is of types that nobody asks for (settled, failed), or wants a fresh process (it gets one). */
 void mor_work_mind_stall(struct mor_driver *driver);
 int64_t mor_work_now_ms(void);
+/* driver_output.c */
+int mor_output_make(struct worker *worker, mortise_error *err); /* empty, 0600, under a new name: worker->output */
+void mor_output_forget(struct worker *worker);
+/* Of an analysis that is done: checked and in the result. It is the last one from then on, and still there. */
+int mor_output_keep(struct worker *worker, struct mor_unit_output *ret, mortise_error *err);
+void mor_output_mind_last(struct worker *worker); /* says so when the last output has grown after its done */
+void mor_output_drop_last(struct worker *worker);
 /* driver_ask.c: what analyzers say and ask */
 void mor_ask_request(mortise_request *request, const char *method, mortise_json params, void *arg);
 void mor_ask_log(struct worker *worker, mortise_json params);

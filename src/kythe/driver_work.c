@@ -1,19 +1,12 @@
 /* One analysis: chosen, staged, shown, handed out; done, or failed and tried again. */
 #include "kythe/driver_inside.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "kythe/atype.h"
 
 int64_t mor_work_now_ms(void)
@@ -91,10 +84,7 @@ void mor_work_forget(struct worker *worker)
 	worker->turn++;
 	worker->namer = mor_namer_free(worker->namer);
 	worker->unit = mor_unit_free(worker->unit);
-	if (worker->output)
-		unlink(worker->output);
-	mor_free(worker->output);
-	worker->output = NULL;
+	mor_output_forget(worker);
 	worker->due_ms = 0;
 	mor_free(worker->asked);
 	worker->asked = NULL;
@@ -120,12 +110,22 @@ static char *default_type(const struct mor_unit *unit)
 	return mor_buf_detach(&type);
 }
 
+static int read_unit(struct mor_driver *driver, size_t number, struct mor_unit **ret, mortise_error *err)
+{
+	const struct mor_record_ref *record = &driver->opt.records[number];
+
+	if (driver->read_unit && driver->read_item == number) {
+		*ret = mor_take(&driver->read_unit);
+		return 0;
+	}
+	return mor_kzip_unit_read(record->kzip, record->number, ret, err);
+}
+
 /* What the unit is offered as; read once. A unit that cannot be read is offered to anybody: there it fails, by name. */
 static bool fits(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
 	struct item *item = &driver->items[number];
-	const struct mor_record_ref *record = &driver->opt.records[number];
 	struct mor_unit *unit = NULL;
 
 	if (!worker->asked)
@@ -135,9 +135,11 @@ static bool fits(struct worker *worker, size_t number)
 			return true;
 	if (driver->opt.types && driver->opt.types[0])
 		return false;
-	if (!item->type && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0) {
+	if (!item->type && read_unit(driver, number, &unit, NULL) == 0) {
 		item->type = default_type(unit);
-		mor_unit_free(unit);
+		mor_unit_free(driver->read_unit);
+		driver->read_unit = unit;
+		driver->read_item = number;
 	}
 	return !item->type || asks_for(worker, item->type);
 }
@@ -173,39 +175,19 @@ static void hand_out(struct worker *worker)
 
 /* ---- before the answer ---- */
 
-/* A name that nobody can have taken before: what an analyzer puts beside its output is no other unit's trouble. */
-static int make_output(struct worker *worker, mortise_error *err)
-{
-	struct mor_buf path = MOR_BUF_INIT;
-	uint64_t number;
-	int fd;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "getrandom");
-	mor_buf_printf(&path, "%s/%u-%016" PRIx64, worker->out_dir, worker->driver->outputs++, number);
-	worker->output = mor_buf_detach(&path);
-	if (!worker->output)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	fd = open(worker->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", worker->output);
-	mor_fd_close(&fd);
-	return 0;
-}
-
 static int prepare(struct worker *worker, mortise_error *err)
 {
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[worker->item];
 	enum mor_stage_mode mode = driver->by_namespace ? MOR_STAGE_ROOT : MOR_STAGE_DIR;
-	int r = mor_kzip_unit_read(record->kzip, record->number, &worker->unit, err);
+	int r = read_unit(driver, worker->item, &worker->unit, err);
 
 	worker->stage ^= 1;
 	if (r == 0)
 		r = mor_stage_fit(driver->opt.stager, record->kzip, worker->unit, mode, &worker->stages[worker->stage], err);
 	if (r == 0)
 		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
-	return r < 0 ? r : make_output(worker, err);
+	return r < 0 ? r : mor_output_make(worker, err);
 }
 
 struct showing { /* a view that was asked for */
@@ -353,23 +335,6 @@ static void offer_all(struct mor_driver *driver)
 
 /* ---- done ---- */
 
-/* Its size at done counts: what is written later does not. */
-static int open_output(struct worker *worker, struct mor_unit_output *ret, mortise_error *err)
-{
-	struct stat st;
-
-	ret->form = worker->form;
-	ret->fd = open(worker->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (ret->fd < 0)
-		return mor_fail_errno(err, MORTISE_EINPUT, errno, "its output");
-	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		mor_fd_close(&ret->fd);
-		return mor_fail(err, MORTISE_EINPUT, "its output is no file any more");
-	}
-	ret->size = (uint64_t)st.st_size;
-	return 0;
-}
-
 /* The view ends before the next record is handed out: orders to one plugin are kept in order. Whoever asks for the next in
  * the same breath gets its view in place of this one. */
 void mor_work_hide(struct worker *worker)
@@ -381,36 +346,11 @@ void mor_work_hide(struct worker *worker)
 		mortise_plugin_set_view(worker->plugin, NULL, NULL, NULL, NULL);
 }
 
-static int keep_output(struct worker *worker, struct mor_unit_output *output, mortise_error *err)
-{
-	int r = open_output(worker, output, err);
-
-	if (r == 0)
-		r = mor_result_done(worker->driver->result, worker->item, output, err);
-	if (r < 0) {
-		mor_fd_close(&output->fd);
-		return r;
-	}
-	worker->last_output = output->fd;
-	worker->last_size = output->size;
-	return 0;
-}
-
-void mor_work_mind_last(struct worker *worker)
-{
-	struct stat st;
-
-	if (worker->last_output >= 0 && fstat(worker->last_output, &st) == 0 && (uint64_t)st.st_size > worker->last_size)
-		mor_driver_warn(worker->driver, "%s: wrote %" PRIu64 " bytes to an output after it had said \"done\"; they do not count",
-				mortise_plugin_name(worker->plugin), (uint64_t)st.st_size - worker->last_size);
-	mor_fd_close(&worker->last_output);
-}
-
 void mor_work_done(struct worker *worker)
 {
 	struct mor_unit_output output = { .fd = -1 };
 	mortise_error error = { 0 };
-	int r = keep_output(worker, &output, &error);
+	int r = mor_output_keep(worker, &output, &error);
 
 	worker->state = WORKER_DOWN;
 	worker->idle_ends = 0;

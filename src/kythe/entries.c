@@ -350,14 +350,12 @@ int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise
 
 int mor_entries_skip(struct mor_entries *entries, mortise_error *err)
 {
+	struct mor_records *records = &entries->records;
 	struct mor_entry entry;
-	struct mor_slice record;
-	uint64_t at = entries->records.offset;
-	int r = mor_records_next(&entries->records, &record, err);
 
-	if (r <= 0 || (entries->records.format == MOR_STREAM_PROTOBUF && mor_entry_quick(record)))
-		return r;
-	return judge(entries, record, at, &entry, err);
+	if (records->format == MOR_STREAM_PROTOBUF && !records->limit && mor_records_drop(records, mor_entries_quick))
+		return 1;
+	return mor_entries_next(entries, &entry, err);
 }
 
 void mor_entries_fini(struct mor_entries *entries)

@@ -67,6 +67,10 @@ struct mor_records {
  * offset in the text, when it ends inside one or a length is no varint; MORTISE_ELIMIT for one over the limit;
  * MORTISE_ESYSTEM when reading fails. In a stream of lines, blank lines are skipped. */
 int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise_error *err);
+/* Whole records that were read already, as many as `judge` takes from the front; it says how many bytes, and counts. True:
+ * there were some. */
+typedef size_t mor_records_judge_fn(struct mor_slice bytes, uint64_t *count);
+bool mor_records_drop(struct mor_records *records, mor_records_judge_fn *judge);
 void mor_records_fini(struct mor_records *records);
 
 /* A descriptor, read up to byte `end` and not beyond; never seeks, `at` says where it stands. */
@@ -87,7 +91,7 @@ struct mor_entries {
 
 /* As mor_records_next(), and MORTISE_EINPUT for a record that is no valid entry; texts begin "record 17 at byte 1234: ". */
 int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err);
-/* The same without a look at what the entry says: 1, 0 at the end, or an error. */
+/* The same for one entry or several, without a look at what they say: 1, 0 at the end, or an error. */
 int mor_entries_skip(struct mor_entries *entries, mortise_error *err);
 void mor_entries_fini(struct mor_entries *entries);
 
@@ -99,8 +103,9 @@ int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct
 /* Source set, fact name not empty, edge kind and target both there or both not (Kythe's ValidEntry). */
 int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
 
-/* True: certainly a valid entry on the wire. False: mor_entry_read_wire() and mor_entry_check() must judge. */
-bool mor_entry_quick(struct mor_slice record);
+/* How many bytes at the front are whole records on the wire, each certainly a valid entry; *count grows by their number.
+ * What follows is cut off, or mor_entry_read_wire() and mor_entry_check() must judge it. */
+size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count);
 
 /* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes first, for
  * MOR_STREAM_LINES a newline last. */

@@ -406,7 +406,8 @@ static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *
 		total += (uint64_t)n;
 		if (total > size)
 			return damaged(pull, "it holds more than the archive's directory says");
-		mor_digest_add(sha, piece, (size_t)n);
+		if (sha)
+			mor_digest_add(sha, piece, (size_t)n);
 		r = pull->sink(piece, (size_t)n, pull->arg);
 		if (r < 0)
 			return r;
@@ -416,7 +417,8 @@ static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *
 	return total == size ? 0 : damaged(pull, "it holds less than the archive's directory says");
 }
 
-static int pull_entry(const struct pull *pull, char ret_digest[MOR_DIGEST_SIZE])
+/* ret_digest NULL: nobody wants to know it. */
+static int pull_entry(const struct pull *pull, char *ret_digest)
 {
 	struct sha256_ctx sha;
 	zip_file_t *file;
@@ -431,10 +433,10 @@ static int pull_entry(const struct pull *pull, char ret_digest[MOR_DIGEST_SIZE])
 		return damaged(pull, zip_strerror(pull->kzip->zip));
 	piece = mor_alloc(PIECE);
 	mor_digest_begin(&sha);
-	r = piece ? pump(pull, file, stat.size, piece, &sha) : mor_fail(pull->err, MORTISE_ENOMEM, "out of memory");
+	r = piece ? pump(pull, file, stat.size, piece, ret_digest ? &sha : NULL) : mor_fail(pull->err, MORTISE_ENOMEM, "out of memory");
 	mor_free(piece);
 	zip_fclose(file);
-	if (r == 0)
+	if (r == 0 && ret_digest)
 		mor_digest_end(&sha, ret_digest);
 	return r;
 }
@@ -485,8 +487,19 @@ bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t 
 	return item != NULL;
 }
 
+static bool is_named_by_text(const struct item *item, struct mor_slice text)
+{
+	char digest[MOR_DIGEST_SIZE];
+	struct sha256_ctx sha;
+
+	mor_digest_begin(&sha);
+	mor_digest_add(&sha, text.ptr, text.len);
+	mor_digest_end(&sha, digest);
+	return strcmp(item->digest, digest) == 0;
+}
+
 /* Names of units differ between writers (some hash the text), so another one than ours is worth a line, no more. */
-static void check_name(const struct mor_kzip *kzip, const struct item *item, const char *content_digest,
+static void check_name(const struct mor_kzip *kzip, const struct item *item, struct mor_slice content,
 		       const struct mor_unit *unit)
 {
 	char digest[MOR_DIGEST_SIZE], text[sizeof(mortise_error) + 200];
@@ -498,7 +511,7 @@ static void check_name(const struct mor_kzip *kzip, const struct item *item, con
 		snprintf(text, sizeof(text), "unit %s: its digest cannot be checked: %s", item->digest, why.text);
 	else if (strcmp(digest, item->digest) != 0)
 		snprintf(text, sizeof(text), "unit %s: its digest is %s%s", item->digest, digest,
-			 strcmp(item->digest, content_digest) == 0 ? "; it is named by that of its text" : "");
+			 is_named_by_text(item, content) ? "; it is named by that of its text" : "");
 	else
 		return;
 	warn(kzip, text);
@@ -512,8 +525,8 @@ int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **r
 		.kzip = kzip, .item = unit_item(kzip, number), .place = proto ? PBUNITS : UNITS,
 		.sink = sink_into_buf, .arg = &bytes, .err = err,
 	};
-	char digest[MOR_DIGEST_SIZE], place[200];
-	int r = pull_entry(&pull, digest);
+	char place[200];
+	int r = pull_entry(&pull, NULL);
 
 	if (r < 0)
 		return r;
@@ -524,7 +537,7 @@ int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **r
 		mor_fail_prefix(err, place);
 		return r;
 	}
-	check_name(kzip, pull.item, digest, *ret);
+	check_name(kzip, pull.item, mor_buf_view(&bytes), *ret);
 	return 0;
 }
 

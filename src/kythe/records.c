@@ -146,3 +146,13 @@ int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise
 			return r;
 	}
 }
+
+bool mor_records_drop(struct mor_records *records, mor_records_judge_fn *judge)
+{
+	struct mor_slice have = waiting(records);
+	size_t len = have.len ? judge(have, &records->count) : 0;
+
+	records->taken += len;
+	records->offset += len;
+	return len > 0;
+}

@@ -30,6 +30,8 @@ struct mor_result {
 	struct mor_result_options opt;
 	char *path, *journal_path;
 	int out, journal, spool;
+	bool locked; /* the journal: it is ours */
+	bool begun;  /* journal and output are of this run. Until there is something to write, what lay there before stays */
 	uint64_t bytes, spooled; /* of the output; of the spool */
 	size_t waiting; /* units in the spool */
 	size_t next; /* the first unit that is not in the output */
@@ -48,6 +50,18 @@ static int write_journal(struct mor_result *result, const char *text, mortise_er
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
 
+/* To what the journal says. Only where it is longer: ext4 writes a file that was cut to nothing to the disk when it is closed. */
+static int cut_output(struct mor_result *result, mortise_error *err)
+{
+	off_t size = lseek(result->out, 0, SEEK_END), want = (off_t)result->bytes;
+
+	if (size >= 0 && size < want)
+		return mor_fail(err, MORTISE_EINPUT, "%s is shorter than its journal says: run it again without --resume", result->path);
+	if (size > want && (ftruncate(result->out, want) < 0 || lseek(result->out, 0, SEEK_END) < 0))
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->path);
+	return 0;
+}
+
 #define HEAD_SIZE 160
 static size_t format_head(const struct mor_result *result, char out[HEAD_SIZE])
 {
@@ -55,14 +69,22 @@ static size_t format_head(const struct mor_result *result, char out[HEAD_SIZE])
 	return strlen(out);
 }
 
-static int begin_journal(struct mor_result *result, mortise_error *err)
+/* The journal first: who is killed in between leaves an output that is longer than its journal says. */
+static int begin(struct mor_result *result, mortise_error *err)
 {
 	char head[HEAD_SIZE];
+	int r;
 
+	if (result->begun || result->journal < 0)
+		return 0;
 	if (ftruncate(result->journal, 0) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 	format_head(result, head);
-	return write_journal(result, head, err);
+	r = write_journal(result, head, err);
+	if (r == 0)
+		r = cut_output(result, err);
+	result->begun = r == 0;
+	return r;
 }
 
 /* "done 12 3456" or "failed 12 3456 why it failed": unit, bytes of the output after it. */
@@ -97,7 +119,7 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 	size_t at = format_head(result, head), magic = strlen(MAGIC);
 
 	if (text.len < at && memcmp(text.ptr, head, text.len) == 0)
-		return begin_journal(result, err); /* killed before it had begun */
+		return 0; /* killed before it had begun */
 	if (text.len < magic || memcmp(text.ptr, MAGIC, magic) != 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s is no journal of mortise index", result->journal_path);
 	if (text.len < at || memcmp(text.ptr, head, at) != 0)
@@ -112,6 +134,7 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 			return mor_fail(err, MORTISE_EINPUT, "%s is damaged at byte %zu", result->journal_path, at);
 		at = (size_t)(newline - text.ptr) + 1;
 	}
+	result->begun = true;
 	/* Half a line at its end would spoil the next one. */
 	return ftruncate(result->journal, (off_t)at) < 0 ?
 		       mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path) : 0;
@@ -128,29 +151,19 @@ static int open_journal(struct mor_result *result, mortise_error *err)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 	if (flock(result->journal, LOCK_EX | LOCK_NB) < 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: another run writes it", result->journal_path);
+	result->locked = true;
 	r = mor_fd_read_file(result->journal_path, JOURNAL_LIMIT, &text, &len);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path);
-	if (!result->opt.resume || len == 0)
-		return begin_journal(result, err);
-	return read_journal(result, (struct mor_slice){ text, len }, err);
+	return !result->opt.resume || len == 0 ? 0 : read_journal(result, (struct mor_slice){ text, len }, err);
 }
 
 static int open_output(struct mor_result *result, mortise_error *err)
 {
-	off_t size;
-
 	result->out = open(result->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (result->out < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->path);
-	if (result->journal < 0)
-		return 0;
-	size = lseek(result->out, 0, SEEK_END);
-	if (size >= 0 && (uint64_t)size < result->bytes)
-		return mor_fail(err, MORTISE_EINPUT, "%s is shorter than its journal says: run it again without --resume", result->path);
-	if (size >= 0 && (ftruncate(result->out, (off_t)result->bytes) < 0 || lseek(result->out, 0, SEEK_END) < 0))
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->path);
-	return 0;
+	return result->begun ? cut_output(result, err) : 0;
 }
 
 /* A pipe or a device has no journal: nothing could be taken back from it. */
@@ -198,14 +211,25 @@ int mor_result_open(const struct mor_result_options *opt, struct mor_result **re
 	return 0;
 }
 
+/* At the end of a run, and where it has come to nothing: an empty one would be all that is left of it. */
+static void remove_journal(struct mor_result *result, bool finished)
+{
+	struct stat st;
+
+	if (finished)
+		begin(result, NULL); /* of no unit at all: the output is empty */
+	if (finished || (!result->begun && fstat(result->journal, &st) == 0 && st.st_size == 0))
+		unlink(result->journal_path);
+}
+
 struct mor_result *mor_result_free(struct mor_result *result, bool finished)
 {
 	if (!result)
 		return NULL;
 	for (size_t i = 0; result->units && i < result->opt.units; i++)
 		mor_free(result->units[i].reason);
-	if (finished && result->journal >= 0)
-		unlink(result->journal_path);
+	if (result->locked)
+		remove_journal(result, finished);
 	if (result->opt.path)
 		mor_fd_close(&result->out);
 	mor_fd_close(&result->journal);
@@ -329,7 +353,7 @@ static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
 	struct sink sink = { .source = { .fd = output->fd, .end = output->size } };
-	int r = direct ? 0 : open_spool(result, err);
+	int r = direct ? begin(result, err) : open_spool(result, err);
 
 	if (r < 0)
 		return r;
@@ -401,7 +425,8 @@ static int flush(struct mor_result *result, mortise_error *err)
 		struct ended *unit = &result->units[result->next];
 		char line[1200];
 
-		if (unit->size)
+		r = begin(result, err);
+		if (r == 0 && unit->size)
 			r = copy_out(result, unit, err);
 		if (r < 0)
 			break;

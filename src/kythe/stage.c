@@ -21,6 +21,9 @@
 #include "kythe/path.h"
 #include "kythe/stage_items.h"
 #include "kythe/stage_own.h"
+#include "kythe/stage_tree.h"
+
+#define SPARE ".spare" /* beside a stage: directories for its next unit */
 
 struct mor_stager {
 	char *cache; /* absolute */
@@ -32,14 +35,6 @@ struct mor_stager {
 };
 
 /* ---- the stager ---- */
-
-static int make_dir_at(int dir, const char *name, int *ret_fd)
-{
-	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	*ret_fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
-}
 
 static int make_parents(const char *path)
 {
@@ -90,9 +85,9 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return -errno;
-	r = make_dir_at(top, "blobs", &stager->blobs);
+	r = mor_make_dir_at(top, "blobs", &stager->blobs);
 	if (r == 0)
-		r = make_dir_at(top, "stages", &stager->all_stages);
+		r = mor_make_dir_at(top, "stages", &stager->all_stages);
 	mor_fd_close(&top);
 	if (r < 0)
 		return r;
@@ -144,11 +139,6 @@ struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 
 /* ---- blobs ---- */
 
-static void blob_name(const char *digest, char out[72])
-{
-	snprintf(out, 72, "%.2s/%.64s", digest, digest);
-}
-
 static int write_piece(const void *bytes, size_t len, void *arg)
 {
 	return mor_fd_write_all(*(int *)arg, bytes, len) < 0 ? MORTISE_ESYSTEM : 0;
@@ -161,7 +151,7 @@ static int write_blob(struct mor_stager *stager, struct mor_kzip *kzip, const ch
 	struct stat st = { 0 };
 	int fd, r;
 
-	blob_name(digest, name);
+	mor_blob_name(digest, name);
 	snprintf(temporary, sizeof(temporary), "blob.%u", stager->next++);
 	fd = openat(stager->stages, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
@@ -206,117 +196,11 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 
 	if (!mor_digest_valid(item->digest) || !mor_kzip_file_find(kzip, item->digest, &number))
 		return fail_lacking(item, err);
-	blob_name(item->digest, name);
+	mor_blob_name(item->digest, name);
 	if (blob_is_there(stager, name, mor_kzip_file_size(kzip, number)))
 		return 0;
 	r = write_blob(stager, kzip, item->digest, err);
 	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
-}
-
-/* ---- trees ---- */
-
-#define WALK_DEPTH 64
-
-/* The directories on the way to the file that was put last. Files come sorted: the next one shares most of the way. */
-struct walk {
-	const char *path; /* of that file; the first `len` bytes are its directory */
-	size_t len;
-	int fds[WALK_DEPTH + 1]; /* [0] is the tree's root, which is not ours to close */
-	size_t ends[WALK_DEPTH + 1]; /* where in `path` each of them ends */
-	unsigned depth;
-};
-
-static void walk_back(struct walk *walk, unsigned depth)
-{
-	while (walk->depth > depth)
-		mor_fd_close(&walk->fds[walk->depth--]);
-}
-
-static int step_into(struct walk *walk, const char *name)
-{
-	int dir = walk->fds[walk->depth];
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 && errno == ENOENT) {
-		int r = make_dir_at(dir, name, &fd);
-
-		if (r < 0)
-			return r;
-		fchmod(fd, 0755); /* whatever the umask says: it may be another user who looks */
-	}
-	if (fd < 0)
-		return -errno;
-	if (walk->depth == WALK_DEPTH) /* deeper ones take turns in the last place */
-		walk_back(walk, WALK_DEPTH - 1);
-	walk->fds[++walk->depth] = fd;
-	return 0;
-}
-
-/* Makes and enters the directory that is the first `len` bytes of `path`. */
-static int enter_dir(struct walk *walk, const char *path, size_t len)
-{
-	size_t at;
-
-	while (walk->depth && (walk->ends[walk->depth] > len || memcmp(walk->path, path, walk->ends[walk->depth]) != 0 ||
-			       (walk->ends[walk->depth] < len && path[walk->ends[walk->depth]] != '/')))
-		walk_back(walk, walk->depth - 1);
-	at = walk->depth ? walk->ends[walk->depth] + 1 : 0;
-	walk->path = path;
-	walk->len = len;
-	while (at < len) {
-		const char *slash = memchr(path + at, '/', len - at);
-		size_t end = slash ? (size_t)(slash - path) : len;
-		char name[NAME_MAX + 1];
-		int r;
-
-		if (end - at > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, path + at, end - at);
-		name[end - at] = '\0';
-		r = step_into(walk, name);
-		if (r < 0)
-			return r;
-		walk->ends[walk->depth] = end;
-		at = end + 1;
-	}
-	return 0;
-}
-
-static int copy_blob(struct mor_stager *stager, const char *name, int dir, const char *to)
-{
-	int from = openat(stager->blobs, name, O_RDONLY | O_CLOEXEC), fd = -1, r = 0;
-	char buffer[65536];
-	ssize_t n = 0;
-
-	if (from >= 0)
-		fd = openat(dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (from < 0 || fd < 0)
-		r = -errno;
-	while (r == 0 && (n = read(from, buffer, sizeof(buffer))) > 0)
-		r = mor_fd_write_all(fd, buffer, (size_t)n);
-	if (r == 0 && (n < 0 || fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0))
-		r = -errno;
-	mor_fd_close(&from);
-	mor_fd_close(&fd);
-	return r;
-}
-
-static int put_item(struct mor_stager *stager, struct walk *walk, const struct mor_item *item)
-{
-	const char *slash = strrchr(item->path, '/');
-	const char *leaf = slash ? slash + 1 : item->path;
-	size_t len = slash ? (size_t)(slash - item->path) : 0;
-	char name[72];
-	int r = enter_dir(walk, item->path, mor_item_is_dir(item) ? strlen(item->path) : len);
-
-	if (r < 0 || mor_item_is_dir(item))
-		return r;
-	blob_name(item->digest, name);
-	stager->stats.linked++;
-	if (linkat(stager->blobs, name, walk->fds[walk->depth], leaf, 0) == 0)
-		return 0;
-	/* 65,000 links are all that some file systems give one file. */
-	return errno == EMLINK ? copy_blob(stager, name, walk->fds[walk->depth], leaf) : -errno;
 }
 
 static int fail_item(const struct mor_item *item, int error, mortise_error *err)
@@ -328,27 +212,6 @@ static int fail_item(const struct mor_item *item, int error, mortise_error *err)
 
 /* ---- from one unit to the next ---- */
 
-static bool same_dir(const char *a, const char *b)
-{
-	const char *end = strrchr(a, '/'), *other = strrchr(b, '/');
-
-	return end && other && end - a == other - b && memcmp(a, b, (size_t)(end - a)) == 0;
-}
-
-/* Directories that nothing lies in any more go, from the inside out. The kernel knows which those are. */
-static void prune(int root, const char *path)
-{
-	char *copy = mor_strdup(path);
-	char *slash;
-
-	while (copy && (slash = strrchr(copy, '/'))) {
-		*slash = '\0';
-		if (unlinkat(root, copy, AT_REMOVEDIR) < 0)
-			break;
-	}
-	mor_free(copy);
-}
-
 /* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
 static void mark_changes(const struct mor_items *old, const struct mor_items *now, bool *gone, bool *fresh)
 {
@@ -359,7 +222,7 @@ static void mark_changes(const struct mor_items *old, const struct mor_items *no
 		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
 
 		if (order >= 0)
-			fresh[n] = !same || mor_item_is_dir(&now->at[n]); /* it may go with what lay in it */
+			fresh[n] = !same;
 		if (order <= 0)
 			gone[o++] = !same;
 		n += order >= 0;
@@ -373,70 +236,59 @@ static int check_kept(const struct mor_kzip *kzip, const struct mor_items *now, 
 	size_t number;
 
 	for (size_t i = 0; i < now->count; i++)
-		if (!fresh[i] && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
+		if (!fresh[i] && !mor_item_is_dir(&now->at[i]) && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
 			return fail_lacking(&now->at[i], err);
 	return 0;
 }
 
-static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh, int root,
-		     mortise_error *err)
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh,
+		     struct mor_stage_tree *tree, mortise_error *err)
 {
-	struct walk walk = { .fds = { root } };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < now->count; i++) {
+		const struct mor_item *item = &now->at[i];
 		int error;
 
 		if (!fresh[i])
 			continue;
-		r = mor_item_is_dir(&now->at[i]) ? 0 : ensure_blob(stager, kzip, &now->at[i], err);
-		error = r < 0 ? 0 : put_item(stager, &walk, &now->at[i]);
+		r = mor_item_is_dir(item) ? 0 : ensure_blob(stager, kzip, item, err);
+		error = r < 0 ? 0 : mor_stage_tree_put(tree, item);
 		if (error < 0)
-			r = fail_item(&now->at[i], error, err);
+			r = fail_item(item, error, err);
+		stager->stats.linked += r == 0 && !mor_item_is_dir(item);
 	}
-	walk_back(&walk, 0);
 	return r;
 }
 
 /* A working directory that no file of the record implies must be there, too. */
-static int make_working_dir(int root, const char *working_dir, mortise_error *err)
+static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir, mortise_error *err)
 {
-	struct walk walk = { .fds = { root } };
-	const char *relative = working_dir + strspn(working_dir, "/");
-	int r = enter_dir(&walk, relative, strlen(relative));
+	int r = mor_stage_tree_make_dir(tree, working_dir + strspn(working_dir, "/"));
 
-	walk_back(&walk, 0);
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
 }
 
 static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *old, const struct mor_items *now,
-		       int root, mortise_error *err)
+		       struct mor_stage_tree *tree, mortise_error *err)
 {
 	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
-	const char *last = NULL;
-	bool *fresh, moved = !old->working_dir || strcmp(old->working_dir, now->working_dir) != 0;
+	bool *fresh;
 	int r;
 
 	if (!gone)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	fresh = gone + old->count;
 	mark_changes(old, now, gone, fresh);
-	for (size_t i = 0; i < old->count; i++)
-		if (gone[i])
-			unlinkat(root, old->at[i].path, mor_item_is_dir(&old->at[i]) ? AT_REMOVEDIR : 0);
-	/* What was a directory may be a file now: empty ones go before anything is made. */
-	for (size_t i = 0; i < old->count; i++)
-		if (gone[i] && (!last || !same_dir(last, old->at[i].path)))
-			prune(root, last = old->at[i].path);
-	if (moved && old->working_dir) {
-		unlinkat(root, old->working_dir + 1, AT_REMOVEDIR);
-		prune(root, old->working_dir + 1);
-	}
+	/* What was a directory may be a file now: they go before anything is made. */
+	mor_stage_tree_clear(tree, old, now, gone);
 	r = old->kzip == kzip ? 0 : check_kept(kzip, now, fresh, err);
 	if (r == 0)
-		r = put_fresh(stager, kzip, now, fresh, root, err);
+		r = put_fresh(stager, kzip, now, fresh, tree, err);
+	if (r == 0 && (!old->working_dir || strcmp(old->working_dir, now->working_dir) != 0))
+		r = make_working_dir(tree, now->working_dir, err);
 	mor_free(gone);
-	return r < 0 ? r : make_working_dir(root, now->working_dir, err);
+	return r;
 }
 
 static char *format_path(const struct mor_stager *stager, unsigned number)
@@ -447,19 +299,45 @@ static char *format_path(const struct mor_stager *stager, unsigned number)
 	return mor_buf_detach(&path);
 }
 
-static int open_tree(struct mor_stager *stager, struct mor_stage *stage, int *ret_root, mortise_error *err)
+static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise_error *err)
 {
-	int r;
-
-	if (!stage->path)
-		stage->path = format_path(stager, stager->next++);
+	stage->path = format_path(stager, stager->next++);
 	if (!stage->path)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	r = make_dir_at(stager->stages, strrchr(stage->path, '/') + 1, ret_root);
-	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", stage->path);
-	fchmod(*ret_root, 0755);
+	/* chmod: whatever the umask says. */
+	if (mkdir(stage->path, 0700) < 0 || chmod(stage->path, 0755) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
 	return 0;
+}
+
+static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct mor_stage_tree *ret, mortise_error *err)
+{
+	int r = stage->path ? 0 : make_tree(stager, stage, err);
+	const char *name = r < 0 ? NULL : strrchr(stage->path, '/') + 1;
+	int root = r < 0 ? -1 : openat(stager->stages, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (root < 0)
+		return r < 0 ? r : mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
+	mor_stage_tree_init(ret, root, stager->blobs);
+	ret->parent = stager->stages;
+	snprintf(ret->spare_name, sizeof(ret->spare_name), "%.20s" SPARE, name);
+	ret->spare_count = &stage->spares;
+	return 0;
+}
+
+static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, struct mor_stage *stage,
+		    mortise_error *err)
+{
+	static const struct mor_items nothing = { 0 };
+	struct mor_stage_tree tree;
+	int r = open_tree(stager, stage, &tree, err);
+
+	if (r < 0)
+		return r;
+	r = change_tree(stager, kzip, stage->items ? stage->items : &nothing, now, &tree, err);
+	mor_stage_tree_fini(&tree);
+	mor_fd_close(&tree.root);
+	return r;
 }
 
 static int set_working_dir(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
@@ -472,16 +350,11 @@ static int set_working_dir(struct mor_stage *stage, const struct mor_items *now,
 int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
 		  struct mor_stage *stage, mortise_error *err)
 {
-	static const struct mor_items nothing = { 0 };
 	struct mor_items *now = NULL;
-	int root = -1;
 	int r = mor_items_list(unit, mode, &now, err);
 
 	if (r == 0)
-		r = open_tree(stager, stage, &root, err);
-	if (r == 0)
-		r = change_tree(stager, kzip, stage->items ? stage->items : &nothing, now, root, err);
-	mor_fd_close(&root);
+		r = fit_tree(stager, kzip, now, stage, err);
 	if (r == 0)
 		r = set_working_dir(stage, now, mode, err);
 	if (r < 0) {
@@ -512,8 +385,14 @@ int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err
 
 void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 {
-	if (stage->path)
-		mor_remove_tree_at(stager->stages, strrchr(stage->path, '/') + 1);
+	const char *name = stage->path ? strrchr(stage->path, '/') + 1 : NULL;
+	char spare[32];
+
+	if (name) {
+		snprintf(spare, sizeof(spare), "%.20s" SPARE, name);
+		mor_remove_tree_at(stager->stages, name);
+		mor_remove_tree_at(stager->stages, spare);
+	}
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
 	mor_items_free(stage->items);

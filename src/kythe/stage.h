@@ -51,6 +51,7 @@ struct mor_stage {
 	char *path;        /* absolute, of the tree; NULL: there is none yet                            */
 	char *working_dir; /* absolute, as the analyzer shall be told                                   */
 	void *items;       /* what lies in it now                                                       */
+	unsigned spares;   /* empty directories beside it, for the next unit                            */
 };
 
 /* MORTISE_EINPUT with a text that names the path: an input that the archive lacks or whose bytes are not those of its

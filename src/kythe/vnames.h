@@ -11,9 +11,9 @@
 #include <mortise/mortise.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/slice.h"
 #include "kythe/unit.h"
-#include "wire/json.h"
 
 /* A VName with its own memory. */
 struct mor_vname_own {
@@ -65,6 +65,6 @@ int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path
 			   struct mor_vname_own *ret, mortise_error *err);
 /* The result of the method, in both shapes at once: {"vname":{...},"signature":...,"corpus":...}. All five members are
  * always there. */
-void mor_vname_reply_json(const struct mor_vname *vname, struct mor_writer *w);
+void mor_vname_reply_json(const struct mor_vname *vname, struct mor_buf *out);
 
 #endif

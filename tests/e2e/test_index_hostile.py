@@ -179,6 +179,17 @@ for i in range(200):
         report = self.among(program, code=0)
         self.assertIn('wrote 1000 bytes to an output after it had said "done"', report["stderr"])
 
+    def test_writes_to_the_last_output(self):
+        """Whoever has it open still has: what goes there is nothing of the unit that came next."""
+        keeps = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY | os.O_APPEND)\nopen(state + '/fd', 'w').write(str(fd))\n"
+        maps = SIMPLE + "import mmap, os\nwith open(unit['output'], 'r+b') as f:\n    here = mmap.mmap(f.fileno(), 0)\nwire.mapping = here\n"
+        writes = "import os\nos.write(int(open(state + '/fd').read()), b'\\x20more')\n" + SIMPLE
+        writes_map = "wire.mapping[:4] = b'\\xff' * 4\n" + SIMPLE
+        units = [Unit({"a.toy": keeps}), Unit({"b.toy": writes}), *simple(3), Unit({"c.toy": maps}), Unit({"d.toy": writes_map}), *simple(3, name="v")]
+        report, entries = self.report(self.kzip(units), "-j1")
+        self.expect_simple(entries, units)
+        self.assertEqual(report["done"], 10)
+
     def after_done(self, change):
         """The driver has dealt with done, and the unit waits for its turn behind a slow one: `change` must not matter."""
         program = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\n" \

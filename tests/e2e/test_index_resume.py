@@ -198,6 +198,28 @@ class Resume(Runs):
         self.expect_simple(entries, units)
         self.assertEqual(self.attempts(units[0]), 2)
 
+    def test_no_analyzer(self):
+        """Nobody could be started: what lay there before stays, a result as well as half of one."""
+        units = simple(2) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units)
+        half, lines = self.result.read_bytes(), self.lines()
+        for words in ([], ["--resume"]):
+            self.assertEqual(self.index(kzip, "-o", self.result, *words, analyzer=["/nonexistent"]).code, 3)
+            self.assertEqual((self.result.read_bytes(), self.lines()), (half, lines))
+        _, entries = self.report(kzip, "--resume")
+        self.expect_simple(entries, units)
+        self.assertEqual(self.attempts(units[0]), 1)
+        whole = self.result.read_bytes()
+        self.assertEqual(self.index(kzip, "-o", self.result, analyzer=["/nonexistent"]).code, 3)
+        self.assertEqual(self.result.read_bytes(), whole)
+        self.assertFalse(self.journal.exists())
+
+    def test_of_nothing(self):
+        """A run without units has an empty result."""
+        self.result.write_bytes(b"old")
+        _, entries = self.report(self.kzip([]))
+        self.assertEqual(entries, [])
+
     def test_second_run_at_the_same_time(self):
         units = simple(2) + [Unit({"held.toy": HELD})]
         kzip = self.kzip(units)

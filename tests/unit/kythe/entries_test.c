@@ -260,6 +260,56 @@ static void test_descriptor_up_to_an_end(void **state)
 	close(source.fd);
 }
 
+/* Skipping looks at most records in a quicker way: it must come to what reading comes to. */
+static void expect_same_judgement(const char *bytes, size_t len, size_t step)
+{
+	struct memory read = { .bytes = bytes, .len = len, .step = step }, skipped = read;
+	struct mor_entries entries = { .records = { .read = read_memory, .arg = &read } };
+	struct mor_entries again = { .records = { .read = read_memory, .arg = &skipped } };
+	mortise_error first = { 0 }, second = { 0 };
+	struct mor_entry entry;
+	int r, skip;
+
+	while ((r = mor_entries_next(&entries, &entry, &first)) > 0) {}
+	while ((skip = mor_entries_skip(&again, &second)) > 0) {}
+	assert_int_equal(skip, r);
+	assert_string_equal(second.text, first.text);
+	assert_int_equal(again.records.count, entries.records.count);
+	assert_int_equal(again.records.offset, entries.records.offset);
+	mor_entries_fini(&entries);
+	mor_entries_fini(&again);
+}
+
+#define FORTY "1234567890123456789012345678901234567890"
+#define SOURCE "\x0a\x1d\x0a\x12signature-of-thing\x12\x02" "co\x2a\x03" "c++"
+/* The same source twice, texts around the 16 bytes that are looked at in one go, a length of two bytes. */
+static const char plain[] = "\x2b" SOURCE "\x22\x05/fact\x2a\x03" "a\xff\x00"
+			    "\x26" SOURCE "\x22\x05/fact"
+			    "\x44" SOURCE "\x12\x0a/edge/kind\x1a\x14\x0a\x0csome-target/\x22\x04path\x22\x01/"
+			    "\x82\x01" SOURCE "\x22\x0f/fifteen-bytes/\x2a\x50"
+			    "12345678901234567890123456789012345678901234567890123456789012345678901234567890"
+			    "\xa8\x01\x0a\x88\x01\x0a\x82\x01" FORTY FORTY FORTY "0123456789\x12\x01k\x12\x05/edge\x1a\x03\x0a\x01t"
+			    "\x22\x01/\x2a\x0c" "x\xff" "0123456789";
+
+static void test_quick_and_careful_agree(void **state)
+{
+	char bytes[sizeof(plain) - 1];
+	uint64_t count = 0;
+
+	(void)state;
+	assert_int_equal(mor_entries_quick((struct mor_slice){ plain, sizeof(bytes) }, &count), sizeof(bytes));
+	assert_int_equal(count, 5);
+	for (size_t len = 0; len <= sizeof(bytes); len++)
+		expect_same_judgement(plain, len, 0);
+	for (size_t at = 0; at < sizeof(bytes); at++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			memcpy(bytes, plain, sizeof(bytes));
+			bytes[at] = (char)((unsigned char)bytes[at] ^ 1u << bit);
+			expect_same_judgement(bytes, sizeof(bytes), 0);
+			expect_same_judgement(bytes, sizeof(bytes), 100);
+		}
+}
+
 static int refuse_all(const void *bytes, size_t len, void *arg)
 {
 	(void)bytes;
@@ -303,6 +353,7 @@ int main(void)
 		MOR_TEST(test_base64),		      MOR_TEST(test_records_of_any_kind),
 		MOR_TEST(test_read_error),	      MOR_TEST(test_descriptor_up_to_an_end),
 		MOR_TEST(test_sink_that_refuses),     MOR_TEST(test_varints),
+		MOR_TEST(test_quick_and_careful_agree),
 	};
 
 	return mor_run_group("kythe/entries", tests);

@@ -617,7 +617,7 @@ static uint32_t next_random(uint32_t *seed)
 static void test_random_sequences(void **state)
 {
 	static const char *const names[] = { "/a", "/b", "/a/b", "/a/b/c", "/a/x", "/b/a/a", "/w/a", "/w/b/c", "/w/b", "/c/d/e/f",
-					     "/c/d", "/w/v/u" };
+					     "/c/d", "/w/v/u", "/a/q/../x", "/c/d/../y" };
 	static const char *const dirs[] = { "/", "/w", "/w/b", "/a", "/nowhere/at/all", "/c/d" };
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("random");
 	struct mor_stage stage = { 0 };
@@ -633,7 +633,7 @@ static void test_random_sequences(void **state)
 		int r;
 
 		for (size_t i = 0; i < unit.input_count; i++)
-			inputs[i] = (struct mor_input)INPUT(names[next_random(&seed) % 12], next_random(&seed) % CONTENTS);
+			inputs[i] = (struct mor_input)INPUT(names[next_random(&seed) % 14], next_random(&seed) % CONTENTS);
 		r = mor_stage_fit(stager, kzip, &unit, MOR_STAGE_ROOT, &stage, &err);
 		if (r < 0) {
 			if (r != MORTISE_EINPUT)
@@ -651,6 +651,28 @@ static void test_random_sequences(void **state)
 		shown++;
 	}
 	assert_true(shown > 100 && refused > 20);
+	mor_stage_drop(stager, &stage);
+}
+
+/* Directories are used again under other names. One that somebody has put something into is not. */
+static void test_squatters(void **state)
+{
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("squatters");
+	struct mor_unit first = unit_of("/", INPUTS(INPUT("a/b/c", 1), INPUT("a/d/e", 2), INPUT("f", 3)));
+	struct mor_unit none = unit_of("/", INPUTS(INPUT("f", 3))), second = unit_of("/", INPUTS(INPUT("g/h/i", 1), INPUT("g/j", 2), INPUT("f", 3)));
+	struct mor_stage stage = { 0 };
+	int root;
+
+	(void)state;
+	fit(stager, &first, MOR_STAGE_ROOT, &stage);
+	root = open(stage.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(root, "a/b/squatter", 0700), 0);
+	assert_int_equal(mknodat(root, "a/d/squatter", S_IFREG | 0600, 0), 0);
+	close(root);
+	fit(stager, &none, MOR_STAGE_ROOT, &stage);
+	expect_tree(&stage, "f\n");
+	fit(stager, &second, MOR_STAGE_ROOT, &stage);
+	expect_tree(&stage, "f\ng/\ng/h/\ng/h/i\ng/j\n");
 	mor_stage_drop(stager, &stage);
 }
 
@@ -709,7 +731,7 @@ int main(void)
 		MOR_TEST(test_contradictions), MOR_TEST(test_same_path_same_content), MOR_TEST(test_long_names), MOR_TEST(test_deep),
 		MOR_TEST(test_lacking), MOR_TEST(test_wrong_digest), MOR_TEST(test_other_archive_lacks_it),
 		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob), MOR_TEST(test_orphans),
-		MOR_TEST(test_output_dir), MOR_TEST(test_cache_refused), MOR_TEST(test_random_sequences),
+		MOR_TEST(test_output_dir), MOR_TEST(test_cache_refused), MOR_TEST(test_random_sequences), MOR_TEST(test_squatters),
 		MOR_TEST(test_only_what_differs), MOR_TEST(test_starved),
 	};
 

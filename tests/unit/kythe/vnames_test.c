@@ -220,10 +220,9 @@ static void test_without_unit(void **state)
 static void test_reply(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &out };
 
 	(void)state;
-	mor_vname_reply_json(&(struct mor_vname){ "s", "c", "", "p", "go" }, &w);
+	mor_vname_reply_json(&(struct mor_vname){ "s", "c", "", "p", "go" }, &out);
 	mor_buf_byte(&out, '\0');
 #define PARTS "\"signature\":\"s\",\"corpus\":\"c\",\"root\":\"\",\"path\":\"p\",\"language\":\"go\"}"
 	assert_string_equal(out.data, "{\"vname\":{" PARTS "," PARTS);
