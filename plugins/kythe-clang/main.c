@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- arguments: of the compiler's, those that change what the source means ---- */
 
@@ -40,11 +41,31 @@ static size_t keeps(const char *const *args)
 	return 0;
 }
 
-/* The list points into the unit; returns how many. */
-static int choose_arguments(const tenon_unit *unit, const char **ret)
+/* stddef.h and its like come with the compiler, and those of the record are another compiler's. Debian's libclang looks for
+ * its own below /usr/include, which is a record's to fill and closed in a jail; they lie in /usr/lib as well. NULL: not here. */
+static const char *own_headers(void)
+{
+	static char dir[96];
+	CXString version = clang_getClangVersion();
+	const char *number = strstr(clang_getCString(version), "version ");
+	char header[sizeof(dir) + 32];
+
+	snprintf(dir, sizeof(dir), "/usr/lib/llvm-14/lib/clang/%.*s", number ? (int)strspn(number + 8, "0123456789.") : 0,
+		 number ? number + 8 : "");
+	clang_disposeString(version);
+	snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
+	return access(header, R_OK) == 0 ? dir : NULL;
+}
+
+/* The list points into the unit; returns how many. It has room for three more than the unit has. */
+static int choose_arguments(const tenon_unit *unit, const char *headers, const char **ret)
 {
 	int count = 0;
 
+	if (headers) { /* first: the record's word is the last */
+		ret[count++] = "-resource-dir";
+		ret[count++] = headers;
+	}
 	for (size_t i = 1; i < unit->argument_count;) {
 		size_t take = keeps(unit->arguments + i);
 
@@ -88,16 +109,16 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 
 /* ---- units ---- */
 
-static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *source)
+static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers, const char *source)
 {
-	const char **arguments = calloc(unit->argument_count + 2, sizeof(*arguments));
+	const char **arguments = calloc(unit->argument_count + 3, sizeof(*arguments));
 	struct index ix = { .analyzer = a, .unit = unit };
 	enum CXErrorCode code;
 	int count;
 
 	if (!arguments)
 		return -1;
-	count = choose_arguments(unit, arguments);
+	count = choose_arguments(unit, headers, arguments);
 	code = clang_parseTranslationUnit2(clang, source, arguments, count, NULL, 0,
 					   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &ix.tu);
 	free(arguments);
@@ -116,11 +137,11 @@ static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang
 static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
 {
 	CXIndex clang = clang_createIndex(0, 0);
+	const char *headers = arg;
 	int r = 0;
 
-	(void)arg;
 	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
-		r = index_source(a, unit, clang, unit->inputs[i]);
+		r = index_source(a, unit, clang, headers, unit->inputs[i]);
 	clang_disposeIndex(clang);
 	return r;
 }
@@ -131,7 +152,8 @@ static void *work(void *result)
 {
 	static const char *const types[] = { "/kythe/index/c", "/kythe/index/c++", NULL };
 
-	*(int *)result = tenon_analyze(&(tenon_analyzer_options){ .name = "kythe-clang", .types = types, .analyze = analyze });
+	*(int *)result = tenon_analyze(&(tenon_analyzer_options){
+		.name = "kythe-clang", .types = types, .analyze = analyze, .arg = (void *)own_headers() });
 	return NULL;
 }
 
