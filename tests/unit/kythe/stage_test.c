@@ -264,6 +264,26 @@ static void test_many_steps_up(void **state)
 	mor_stage_drop(stager, &stage);
 }
 
+/* What the arguments pass on their way must be there; where an input says otherwise, or the mode cannot show it, it is not. */
+static void test_detours_of_arguments(void **state)
+{
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
+	const char *arguments[] = { "cc", "-I/opt/lib/pkgconfig/../../include", "-Igen/../inc", "-isystem", "sys/../inc", "--sysroot=r/../r2",
+				    "-Ia.c/../inc", "-Ia.c/deep/../../inc", "-DX=1/../2", "-I../../..", "-o", "/../x" };
+	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a.c", 1), INPUT("/opt/include/b.h", 2)));
+	struct mor_stage stage = { 0 };
+
+	(void)state;
+	unit.arguments = arguments;
+	unit.argument_count = sizeof(arguments) / sizeof(*arguments);
+	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
+	expect_tree(&stage, "opt/\nopt/include/\nopt/include/b.h\nopt/lib/\nopt/lib/pkgconfig/\nw/\nw/1/\nw/a.c\nw/gen/\nw/r/\nw/sys/\n");
+	unit.input_count = 1;
+	fit(stager, &unit, MOR_STAGE_DIR, &stage);
+	expect_tree(&stage, "1/\na.c\ngen/\nr/\nsys/\n");
+	mor_stage_drop(stager, &stage);
+}
+
 static void test_dir_mode(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
@@ -727,7 +747,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_working_dir), MOR_TEST(test_root), MOR_TEST(test_empty_working_dir), MOR_TEST(test_own_working_dir),
-		MOR_TEST(test_many_steps_up), MOR_TEST(test_dir_mode), MOR_TEST(test_dir_mode_refuses), MOR_TEST(test_no_path),
+		MOR_TEST(test_many_steps_up), MOR_TEST(test_detours_of_arguments), MOR_TEST(test_dir_mode),
+		MOR_TEST(test_dir_mode_refuses), MOR_TEST(test_no_path),
 		MOR_TEST(test_contradictions), MOR_TEST(test_same_path_same_content), MOR_TEST(test_long_names), MOR_TEST(test_deep),
 		MOR_TEST(test_lacking), MOR_TEST(test_wrong_digest), MOR_TEST(test_other_archive_lacks_it),
 		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob), MOR_TEST(test_orphans),
