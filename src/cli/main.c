@@ -160,7 +160,8 @@ int main(int argc, char **argv)
 	char **words = argc > 0 ? argv + 1 : nothing;
 	int error = mor_other_program && !is_ours(words[0]) ? become(mor_other_program, argv) : 0;
 
-	setlocale(LC_CTYPE, ""); /* widths in tables; numbers stay C's */
+	if (!mor_other_program)
+		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
 	mor_signals_init();
 	mor_out_init(&cli);
 	cli.json = wants_json(words);

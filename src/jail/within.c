@@ -80,19 +80,31 @@ static _Noreturn void keep(struct within *within)
 	if (mor_map_users(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(within->talk[1], failure) < 0 ||
 	    mor_confine_init(within->plan, failure) < 0)
 		_exit(127);
-	/* The guardian closes its end when it has taken hold of the namespaces. */
-	if (write(within->talk[1], &byte, 1) != 1 || read(within->talk[1], &byte, 1) != 0 ||
+	/* The tree is there; while the kernel makes us wait, the guardian can look at it and make its lock. It closes its
+	 * end when it is done. */
+	if (write(within->talk[1], &byte, 1) != 1 || mor_confine_leave(failure) < 0 ||
+	    write(within->talk[1], &byte, 1) != 1 || read(within->talk[1], &byte, 1) != 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		_exit(127);
 	syscall(SYS_close_range, 0, ~0U, 0);
 	reap_orphans();
 }
 
-static int start_keeper(struct within *within)
+/* Its word comes twice: when the tree is made, and when the host's is gone from it. */
+static int hear_keeper(struct within *within)
 {
 	struct mor_ended ended;
 	char byte;
 
+	if (read(within->talk[0], &byte, 1) == 1)
+		return 0;
+	mor_wait_child(within->keeper, 0, &ended);
+	within->keeper = 0;
+	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+}
+
+static int start_keeper(struct within *within)
+{
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, within->talk) < 0)
 		return refuse(within, errno, "no socket to be had");
 	within->keeper = (pid_t)syscall(SYS_clone, (unsigned long)within->namespaces | SIGCHLD, 0, 0, 0, 0);
@@ -101,10 +113,7 @@ static int start_keeper(struct within *within)
 	if (within->keeper < 0)
 		return mor_confine_refused(within->namespaces, errno, &within->launch->failure);
 	mor_fd_close(&within->talk[1]);
-	if (read(within->talk[0], &byte, 1) == 1)
-		return 0;
-	mor_wait_child(within->keeper, 0, &ended);
-	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+	return hear_keeper(within);
 }
 
 /* ---- joining it ---- */
@@ -125,7 +134,6 @@ static int take_hold(struct within *within)
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
 		return refuse(within, errno, "/proc does not show the new tree");
-	mor_fd_close(&within->talk[0]);
 	return 0;
 }
 
@@ -208,7 +216,13 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 	if (status == 0)
 		status = take_hold(&within);
 	if (status == 0)
-		status = mor_confine_lock(plan, within.proc, &ret->launch->failure);
+		status = mor_confine_forge(plan, within.proc, &ret->launch->failure);
+	/* Nobody joins before the host's tree is gone: he would stand in that. */
+	if (status == 0)
+		status = hear_keeper(&within);
+	if (status == 0)
+		status = mor_confine_lock(plan, &ret->launch->failure);
+	mor_fd_close(&within.talk[0]);
 	if (status == 0)
 		status = start_plugin(&within);
 	let_go(&within);

@@ -120,6 +120,7 @@ static int enter(void)
 	struct mor_paths paths = { 0 };
 	char *argv[] = { "/bin/true", NULL };
 	struct mor_plan plan = { .argv = argv, .argc = 1, .cwd = top };
+	struct mor_root root;
 	const char *step = "";
 	int status = add(&paths);
 
@@ -129,7 +130,9 @@ static int enter(void)
 	if (status == 0)
 		status = mor_paths_protect(&paths, at("ws/.git/config"));
 	if (status == 0)
-		status = mor_root_enter(&paths, &plan, &step);
+		status = mor_root_make(&paths, &plan, &root, &step);
+	if (status == 0)
+		status = mor_root_leave(&root, &step);
 	if (status < 0)
 		fprintf(stderr, "# %s: %d\n", step, status);
 	mor_paths_fini(&paths);
