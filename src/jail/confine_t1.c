@@ -97,8 +97,6 @@ int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	return plan->cwd ? 0 : mor_setup_fail(failure, MOR_AT_CONFINE, ENOMEM, "no memory");
 }
 
-static struct mor_root root;
-
 /* The loopback device stays down: nobody may use it. */
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
@@ -110,14 +108,14 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 		return -1;
 	if (sethostname(name, sizeof(name) - 1) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the host name cannot be set");
-	status = mor_root_make(&mor_t0.paths, plan, &root, &step);
+	status = mor_root_make(&mor_t0.paths, plan, &step);
 	return status < 0 ? refused(failure, status, step) : 0;
 }
 
 int mor_t1_leave(struct mor_setup_failure *failure)
 {
 	const char *step = "";
-	int status = mor_root_leave(&root, &step);
+	int status = mor_root_leave(&step);
 
 	return status < 0 ? refused(failure, status, step) : 0;
 }

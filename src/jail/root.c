@@ -20,7 +20,7 @@
 
 struct tree {
 	const struct mor_paths *paths;
-	int old, root; /* as in struct mor_root */
+	int old, root; /* O_PATH: the host's tree as this namespace has it, and ours */
 	const char **step;
 };
 
@@ -386,7 +386,13 @@ static int make_read_only(const struct tree *tree)
 	return mount_setattr(tree->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
-int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, struct mor_root *ret, const char **step)
+static void close_tree(struct tree *tree)
+{
+	mor_fd_close(&tree->old);
+	mor_fd_close(&tree->root);
+}
+
+int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, const char **step)
 {
 	struct tree tree = { .paths = paths, .old = -1, .root = -1, .step = step };
 	int status = turn(&tree);
@@ -401,20 +407,15 @@ int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, st
 		status = add_names(&tree, plan);
 	if (status == 0)
 		status = make_read_only(&tree);
-	*ret = (struct mor_root){ tree.old, tree.root };
+	close_tree(&tree);
 	return status;
 }
 
-int mor_root_leave(struct mor_root *root, const char **step)
+/* Of a name that is to be unmounted the topmost mount is meant. */
+int mor_root_leave(const char **step)
 {
-	int status = 0;
-
 	*step = "letting go of the host's tree";
-	if (fchdir(root->old) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		status = -errno;
-	mor_fd_close(&root->old);
-	mor_fd_close(&root->root);
-	return status;
+	return umount2("/", MNT_DETACH) < 0 ? -errno : 0;
 }
 
 /* ---- all that the host has ---- */
@@ -493,8 +494,9 @@ int mor_root_whole(const struct mor_plan *plan, const char **step)
 		status = add_entries(&tree);
 	if (status == 0)
 		status = make_read_only(&tree);
+	close_tree(&tree);
 	if (status == 0)
-		status = mor_root_leave(&(struct mor_root){ tree.old, tree.root }, step);
+		status = mor_root_leave(step);
 	if (status == 0 && !plan->cwd && known && chdir(here) < 0)
 		*step = "the working directory", status = -errno;
 	return status;
