@@ -155,6 +155,18 @@ class Jail(Case):
             self.assertEqual((done.code, done.out.strip()), (0, str(want)), done.err)
 
     @at_each_level
+    def test_program_is_the_one_seen_from_here(self, level):
+        """It runs in the workspace, where the name as it was typed would lead nowhere."""
+        shutil.copy("/bin/true", self.dir / "here")
+        (self.dir / "here.py").write_text("import os, sys; print(os.getcwd(), sys.argv[1:])")
+        self.assertEqual(self.jail(level, "-w", self.work, "--", "./here").code, 0)
+        self.assertEqual(self.jail(level, "-w", self.work, "--", "../here", cwd=self.work).code, 0)
+        done = self.jail(level, "-w", self.work, "--", "./here.py", "x")
+        self.assertEqual((done.code, done.out), (0, f"{self.work} ['x']\n"), done.err)
+        done = self.jail(level, "-w", self.work, "--", "./nowhere")
+        self.assertEqual((done.code, done.err), (5, f"not_found: {self.dir}/nowhere: no such file\n"))
+
+    @at_each_level
     def test_write(self, level):
         self.assertEqual(self.sh(level, f"echo {level} >made", "-w", self.work, "--write").code, 0)
         self.assertEqual((self.work / "made").read_text(), f"{level}\n")
@@ -349,6 +361,16 @@ class Options(Case):
         self.assertEqual((done.code, done.err), (0, warns))
         page = self.run_mortise("info", "--no-start", "--unconfined", ECHO).out
         self.assertIn("as asked: --unconfined", page)
+
+    @unittest.skipUnless(LEVELS, "this machine cannot confine")
+    def test_violation_after_the_answer(self):
+        """The page is told; but who ends by a violation has not done well."""
+        late = self.file("late.py", "import sys\nsys.stdin.read()\nopen('/etc/passwd')\n")
+        for words in ([], ["--json"]):
+            done = self.run_mortise("info", "--confine", *words, late)
+            self.assertEqual(done.code, 9, done.err)
+            self.assertRegex(done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not allowed by --read|sandbox")
+            self.assertIn("late", done.json["name"] if words else done.out)
 
     def test_page(self):
         page = self.ok("info", "--no-start", ECHO, "--confine", "--set", "sandbox.workspace=.", "--set", "sandbox.cpu=9s").out
