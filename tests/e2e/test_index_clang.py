@@ -18,15 +18,15 @@ def varint(number):
     return out + bytes([number])
 
 
-@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
-@unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
-@unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 def goal_files(name):
     """A source, and the header of the same name where that has goals, too."""
     header = GOALS / name.replace(".c", ".h")
     return [name] + ([header.name] if header.is_file() and "//-" in header.read_text(encoding="utf-8") else [])
 
 
+@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
+@unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
+@unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 class Clang(IndexCase):
     view = "namespace"
 
