@@ -201,10 +201,12 @@ void mor_scratch_drop(const char *path)
 
 /* ---- sweeping ---- */
 
-/* What one start does at most. A parent with more names than fit in one batch is gone through by one start in sixteen. */
+/* What one start does at most. 0.2 us for each name in the parent would be a fifth of a start where there are many
+ * (750: 0.2 ms warm, 0.4 cold): such a parent is gone through by one start in 32 only, and to its end. */
+#define CROWDED 4096 /* bytes, as stat tells it */
+#define SELDOM 32
 #define BATCH 32768
 #define BATCHES 64
-#define THOROUGH 16
 #define LOOK_AT 16
 #define REMOVE 1000
 
@@ -236,6 +238,13 @@ static void sweep_batch(int parent, const char *batch, long size, unsigned from,
 		sweep_one(parent, names[(from + i) % count], left);
 }
 
+static bool is_crowded(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) < 0 || st.st_size > CROWDED;
+}
+
 void mor_scratch_sweep(const char *parent)
 {
 	static char batch[BATCH] __attribute__((aligned(8)));
@@ -243,12 +252,11 @@ void mor_scratch_sweep(const char *parent)
 	int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long size;
 
-	(void)!getrandom(&random, sizeof(random), 0);
-	for (int i = 0; i < (random % THOROUGH ? 1 : BATCHES); i++) {
-		size = dir < 0 ? 0 : syscall(SYS_getdents64, dir, batch, sizeof(batch));
-		if (size <= 0)
-			break;
-		sweep_batch(dir, batch, size, random / THOROUGH, &left);
+	if (dir < 0)
+		return;
+	if (getrandom(&random, sizeof(random), 0) == sizeof(random) && (random % SELDOM == 0 || !is_crowded(dir))) {
+		for (int i = 0; i < BATCHES && (size = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0; i++)
+			sweep_batch(dir, batch, size, random / SELDOM, &left);
 	}
 	mor_fd_close(&dir);
 }

@@ -105,7 +105,7 @@ class Jail(Case):
                     os.kill(pid, signal.SIGKILL)
                 run.communicate(timeout=LIMIT)
             self.assertTrue(os.path.isdir(scratch), "whoever removed it was not to be there")
-            deadline = time.monotonic() + LIMIT  # a crowded /tmp is gone through by one start in sixteen
+            deadline = time.monotonic() + LIMIT  # a crowded /tmp is gone through by one start in 32
             while os.path.exists(scratch) and time.monotonic() < deadline:
                 self.assertEqual(self.jail(level, "--", "/bin/true").code, 0)
             self.assertFalse(os.path.exists(scratch), scratch)
