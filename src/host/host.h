@@ -294,7 +294,9 @@ struct mortise_plugin {
 	struct mor_call_table table;
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
-	int64_t next_id, last_sign_ms;
+	int64_t next_id;
+	int64_t last_sign_ms;        /* any message */
+	int64_t last_word_ms;        /* any but the answer to a ping */
 	/* one process per call: shape.c */
 	bool spent;                  /* this process has got its call; the next call gets the next process */
 	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
