@@ -138,7 +138,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	case MOR_FOR_BYE:
 		if (verdict->said)
 			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
-		mor_supervise_bye_answered(call);
+		mor_ladder_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
 		break;
