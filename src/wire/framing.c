@@ -7,6 +7,7 @@
  */
 #include "wire/framing.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
