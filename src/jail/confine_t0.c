@@ -102,6 +102,7 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	if (!plan->scratch)
 		return 0;
 	if (ours) {
+		mor_scratch_sweep(MOR_SCRATCH_PARENT);
 		status = mor_scratch_make(&mor_t0.scratch, MOR_SCRATCH_PARENT);
 		path = mor_t0.scratch.path;
 	}

@@ -71,21 +71,47 @@ class Jail(Case):
     def jail(self, level, *args, **how):
         return self.run_mortise("jail", "--level", level, *args, **how)
 
+    def with_scratch(self, level):
+        """A program that waits for ever, its scratch directory and its guardian's number."""
+        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
+               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
+        run = subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        scratch = run.stdout.readline().strip()
+        self.assertTrue(os.path.isdir(scratch), scratch)
+        with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
+            return run, scratch, int(f.read().split()[0])
+
     @at_each_level
     def test_killed_guardian_leaves_no_scratch(self, level):
         """Nobody is left who could remove it but the host."""
-        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
-               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
-        with subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            scratch = run.stdout.readline().strip()
-            self.assertTrue(os.path.isdir(scratch), scratch)
-            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
-                guardian = int(f.read().split()[0])
+        run, scratch, guardian = self.with_scratch(level)
+        with run:
             os.kill(guardian, signal.SIGKILL)
             run.communicate(timeout=LIMIT)
         self.assertEqual(run.returncode, 125)
         self.assertFalse(os.path.exists(scratch), scratch)
+
+    @at_each_level
+    def test_scratch_of_the_killed_goes_with_the_next_start(self, level):
+        """Host and guardian die at once: whoever comes next removes it, and nobody's who lives."""
+        alive, kept, _ = self.with_scratch(level)
+        run, scratch, guardian = self.with_scratch(level)
+        with alive:
+            with run:
+                for pid in (run.pid, guardian):  # neither may see the other's end
+                    os.kill(pid, signal.SIGSTOP)
+                for pid in (run.pid, guardian):
+                    os.kill(pid, signal.SIGKILL)
+                run.communicate(timeout=LIMIT)
+            self.assertTrue(os.path.isdir(scratch), "whoever removed it was not to be there")
+            deadline = time.monotonic() + LIMIT  # a crowded /tmp is gone through by one start in 32
+            while os.path.exists(scratch) and time.monotonic() < deadline:
+                self.assertEqual(self.jail(level, "--", "/bin/true").code, 0)
+            self.assertFalse(os.path.exists(scratch), scratch)
+            self.assertTrue(os.path.isdir(kept + "/d"), kept)
+            alive.kill()
+            alive.communicate(timeout=LIMIT)
 
     @at_each_level
     def test_words(self, level):
