@@ -24,6 +24,12 @@ static const struct flag kept[] = {
 	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir", WITH_VALUE },
 };
 
+/* Warnings are the build's business; errors are ours. And clang need not search the whole PATH for CUDA and ROCm, which no C
+ * needs: each name that it does not find would be dropped again with the view. */
+static const char *const added[] = { "-Wno-everything", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
+
+#define EXTRA (sizeof(added) / sizeof(*added) + 2)
+
 /* How many arguments from args[0] on are kept; 0: none. */
 static size_t keeps(const char *const *args)
 {
@@ -57,7 +63,7 @@ static const char *own_headers(void)
 	return access(header, R_OK) == 0 ? dir : NULL;
 }
 
-/* The list points into the unit; returns how many. It has room for three more than the unit has. */
+/* The list points into the unit; returns how many. It has room for EXTRA more than the unit has. */
 static int choose_arguments(const tenon_unit *unit, const char *headers, const char **ret)
 {
 	int count = 0;
@@ -73,7 +79,8 @@ static int choose_arguments(const tenon_unit *unit, const char *headers, const c
 			ret[count++] = unit->arguments[i + k];
 		i += take ? take : 1;
 	}
-	ret[count++] = "-Wno-everything"; /* warnings are the build's business; errors are ours */
+	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++)
+		ret[count++] = added[i];
 	return count;
 }
 
@@ -111,7 +118,7 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 
 static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers, const char *source)
 {
-	const char **arguments = calloc(unit->argument_count + 3, sizeof(*arguments));
+	const char **arguments = calloc(unit->argument_count + EXTRA, sizeof(*arguments));
 	struct index ix = { .analyzer = a, .unit = unit };
 	enum CXErrorCode code;
 	int count;
