@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/slice.h"
 #include "base/text.h"
+#include "jail/direct.h"
 #include "jail/filter/filter.h"
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -76,17 +77,19 @@ bool mor_call_alive(const struct mor_call *call)
 }
 
 /* Without spawn there is one memory from the plugin's execve to its end, and a descriptor of it spares the kernel the
- * search for the process and every check on it. */
+ * search for the process and every check on it. Bytes or -errno. */
 static ssize_t read_memory(struct mor_call *call, uint64_t address, void *to, size_t size)
 {
 	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
 	struct mor_broker *broker = call->broker;
+	ssize_t got;
 
 	if (broker->mem == -1 && broker->main && !broker->spawn)
 		broker->mem = mor_call_proc(call, "mem", O_RDONLY);
 	if (broker->mem >= 0)
-		return pread(broker->mem, to, size, (off_t)address);
-	return process_vm_readv(call->tid, &here, 1, &there, 1, 0);
+		return mor_direct(SYS_pread64, broker->mem, (long)to, (long)size, (long)address);
+	got = process_vm_readv(call->tid, &here, 1, &there, 1, 0);
+	return got < 0 ? -errno : got;
 }
 
 /* Bytes read, at least one; else as mor_call_read. */
@@ -97,7 +100,7 @@ static ssize_t read_some(struct mor_call *call, uint64_t address, void *to, size
 	if (got > 0)
 		return got;
 	/* gone: nobody will see the answer */
-	if (got == 0 || errno == EFAULT || errno == EIO || errno == ESRCH || errno == EINVAL)
+	if (got == 0 || got == -EFAULT || got == -EIO || got == -ESRCH || got == -EINVAL)
 		return -EFAULT;
 	return mor_call_violation(call, "", "its memory is closed to the guardian");
 }
@@ -193,10 +196,10 @@ int mor_call_inject(struct mor_call *call, int fd, bool cloexec)
 		.id = call->asked->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int status = ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : MOR_CALL_SENT;
+	long status = mor_direct(SYS_ioctl, call->broker->listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD, (long)&add, 0);
 
-	close(fd);
-	return status == -ENOENT ? MOR_CALL_SENT : status; /* the caller is gone */
+	mor_direct(SYS_close, fd, 0, 0, 0);
+	return status >= 0 || status == -ENOENT ? MOR_CALL_SENT : (int)status; /* ENOENT: the caller is gone */
 }
 
 static void answer(struct mor_call *call, int result)
@@ -242,13 +245,16 @@ static void tell(const struct mor_call *call, struct mor_record *violation)
 
 static const struct mor_notified *notified(int nr)
 {
+	static const struct mor_notified *last; /* mostly the same again */
 	size_t low = 0, high = mor_notified_count;
 
+	if (last && last->number == nr)
+		return last;
 	while (low < high) {
 		size_t half = (low + high) / 2;
 
 		if (mor_notified[half].number == nr)
-			return &mor_notified[half];
+			return last = &mor_notified[half];
 		if (mor_notified[half].number < nr)
 			low = half + 1;
 		else
@@ -314,7 +320,7 @@ static bool answer_one(struct mor_broker *broker)
 	int result;
 
 	memset(&in, 0, sizeof(in.asked));
-	if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
+	if (mor_direct(SYS_ioctl, broker->listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0)
 		return !deserted(broker); /* else the caller was killed or interrupted meanwhile */
 	broker->asked++;
 	call.broker = broker;
@@ -322,9 +328,11 @@ static bool answer_one(struct mor_broker *broker)
 	call.tid = (pid_t)in.asked.pid;
 	call.about[0] = 0;
 	call.doubtful = false;
-	pthread_mutex_lock(&broker->gate);
+	if (!broker->steady)
+		pthread_mutex_lock(&broker->gate);
 	result = handle(&call);
-	pthread_mutex_unlock(&broker->gate);
+	if (!broker->steady)
+		pthread_mutex_unlock(&broker->gate);
 	if (result != MOR_CALL_VIOLATION)
 		answer(&call, result);
 	else if (!call.doubtful || mor_call_alive(&call)) {
@@ -353,6 +361,8 @@ static void *answer_all(void *arg)
 	uint64_t one = 1;
 
 	take_turns();
+	pthread_mutex_lock(&broker->gate);
+	pthread_mutex_unlock(&broker->gate);
 	while (answer_one(broker))
 		;
 	return write(broker->told, &one, sizeof(one)) < 0 ? arg : NULL;
@@ -378,13 +388,13 @@ static int start_thread(struct mor_broker *broker)
 
 /* ---- beginning and end ---- */
 
-int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level)
+int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const struct mor_op_level *level)
 {
 	struct seccomp_notif_sizes sizes;
 
 	*broker = (struct mor_broker){
 		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1, .self = getpid(),
-		.spawn = level->flags & MOR_JAIL_SPAWN, .processes = level->processes ? level->processes : PROCESSES,
+		.spawn = level->flags & MOR_JAIL_SPAWN, .steady = !(level->flags & MOR_JAIL_VIEW), .processes = level->processes ? level->processes : PROCESSES,
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 	};
 	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -22,7 +22,7 @@
 #include "jail/plan.h"
 
 struct mor_broker {
-	const struct mor_paths *paths;
+	struct mor_paths *paths;
 	int listener;
 	int proc;     /* O_PATH: the /proc in which we see the plugin's pids                         */
 	int own_fds;  /* O_PATH: /proc/self/fd of ours, to open anew what a handle points to         */
@@ -34,6 +34,7 @@ struct mor_broker {
 	pid_t inside; /* the same, as it sees itself (another number in a PID namespace)             */
 	bool apart;   /* the plugin has a tree and pids of its own: root is opened after its execve  */
 	bool spawn;
+	bool steady;  /* no view comes and goes: what a rule's directory is stays so                 */
 	pid_t session;      /* everybody in it is in the jail, but for us ...                        */
 	pid_t init;         /* ... and, if there is one, for the init                                */
 	unsigned processes; /* with spawn: how many there may be                                     */
@@ -43,13 +44,13 @@ struct mor_broker {
 	uint64_t asked, absent; /* statistics */
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t gate;        /* held while a question is judged, and by us until the first may be */
+	pthread_mutex_t gate;        /* held by us until the first question may be judged; then while one is, unless steady */
 	struct mor_record violation; /* violated: what ended the thread                              */
 };
 
 #define MOR_BROKER_INIT { .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1 }
 /* paths must outlive the broker, which sees the plugin's session in the caller's if that leads one. 0 or -errno. */
-int mor_broker_init(struct mor_broker *broker, const struct mor_paths *paths, const struct mor_op_level *level);
+int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const struct mor_op_level *level);
 /* Takes the listener, and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. Whoever changes
  * paths after that must hold broker->gate. */
 int mor_broker_adopt(struct mor_broker *broker, int listener);
@@ -126,12 +127,28 @@ int mor_find_from(struct mor_call *call, int base, const char *path, unsigned fl
 int mor_call_enter_view(struct mor_call *call);
 /* In the plugin's own tree; what is only in ours comes back to be judged. */
 int mor_find_in_view(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found);
-/* Opens in one go what is plainly there, for reading: the descriptor, found->where and found->st filled; -ENOENT: it
- * is not there; -1: find it the long way. */
-int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, struct mor_found *found);
+/* Opens in one go what is plainly there, for reading; resolve: of openat2. The descriptor; -ENOENT: it is not there; -1:
+ * find it the long way. */
+int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve);
+/* The same for a clean name that a rule allows to read (NULL: whichever), without following links: only its part below the
+ * rule's directory is looked up. */
+int mor_find_open_under(struct mor_call *call, struct mor_path_rule *rule, const char *path, uint64_t flags);
+/* Whether a whole name, if no link is met on the way, is canonical as it stands. */
+bool mor_path_is_clean(const char *path);
+/* Whether a handle of that name is of a file or directory that is still there, and not of /proc. */
+bool mor_handle_is_plain(struct mor_call *call, int fd, const char *where);
+/* Part by part, from a handle of ours (or the root): links in /proc mean what they mean to the caller. As mor_find(). */
+int mor_walk(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found);
 /* What the caller's descriptor is. */
 int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found);
 void mor_found_fini(struct mor_found *found);
+/* Fills what follows from the handle: where and st. A removed file keeps its old name, without the kernel's remark. */
+int mor_found_describe(const struct mor_call *call, struct mor_found *found);
+bool mor_handle_in_proc(int fd);
+/* By which number the /proc that we look into knows the caller. */
+pid_t mor_call_number(const struct mor_call *call);
+/* /proc/NUMBER/rest of the caller -> /proc/self/rest */
+void mor_name_own(const struct mor_call *call, char where[PATH_MAX]);
 /* The name of one of our handles, as the kernel tells it. 0 or -errno. */
 int mor_handle_raw(const struct mor_call *call, int fd, char where[PATH_MAX]);
 /* The canonical name of one of our handles; what is the caller's own becomes /proc/self. 0 or -errno. */

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "jail/broker.h"
+#include "jail/direct.h"
 
 #define DEPTH_MAX 40
 
@@ -16,7 +17,7 @@ struct opening {
 	uint64_t flags, resolve;
 	mode_t mode;
 	char path[PATH_MAX];
-};
+} __attribute__((aligned(512)));
 
 static bool writes(uint64_t flags)
 {
@@ -25,7 +26,7 @@ static bool writes(uint64_t flags)
 
 static int judge(struct mor_call *call, const struct mor_found *found, uint64_t flags)
 {
-	const struct mor_paths *paths = call->broker->paths;
+	struct mor_paths *paths = call->broker->paths;
 	int status = 0;
 
 	if (writes(flags))
@@ -183,25 +184,54 @@ static int open_it(struct mor_call *call, const struct opening *want)
 	return status;
 }
 
-/* The common case, which does not pay for handles that are opened anew. Plain files and directories only. */
-static int open_plain(struct mor_call *call, const struct opening *want)
+/* Opened, and only now looked at: so without waiting for the other end of a FIFO, which regular files never notice. -1:
+ * not a plain file or directory, or none to read: the long way tells which. */
+static int hand_over(struct mor_call *call, const struct opening *want, int fd, const char *where)
 {
-	struct mor_found found;
-	int fd = mor_find_open(call, want->dirfd, want->path, want->flags, &found);
+	long keep = (long)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT));
 
+	if (mor_handle_is_plain(call, fd, where) && (want->flags & O_NONBLOCK || mor_direct(SYS_fcntl, fd, F_SETFL, keep, 0) == 0))
+		return mor_call_inject(call, fd, want->flags & O_CLOEXEC);
+	close(fd);
+	return -1;
+}
+
+/* The name is judged before it is opened, because it will be the true one. In the system's own directories, where most
+ * opens of an interpreter go, nothing can make us wait, and there is no need to look. */
+static int open_clean(struct mor_call *call, const struct opening *want)
+{
+	struct mor_verdict verdict = mor_paths_read(call->broker->paths, want->path);
+	uint64_t flags = want->flags | (verdict.inert ? 0 : O_NONBLOCK);
+	int fd;
+
+	if (verdict.kind != MOR_VERDICT_PERFORM)
+		return -1;
+	fd = mor_find_open_under(call, verdict.under, want->path, flags);
 	if (fd < 0)
 		return fd;
-	if ((S_ISREG(found.st.st_mode) || S_ISDIR(found.st.st_mode)) &&
-	    mor_paths_read(call->broker->paths, found.where).kind == MOR_VERDICT_PERFORM &&
-	    (want->flags & O_NONBLOCK || fcntl(fd, F_SETFL, (int)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT))) == 0))
-		return mor_call_inject(call, fd, want->flags & O_CLOEXEC);
+	return verdict.inert ? mor_call_inject(call, fd, want->flags & O_CLOEXEC) : hand_over(call, want, fd, want->path);
+}
+
+/* The common cases, which do not pay for handles that are opened anew. Plain files and directories only. */
+static int open_plain(struct mor_call *call, const struct opening *want)
+{
+	char where[PATH_MAX];
+	int fd = mor_path_is_clean(want->path) ? open_clean(call, want) : -1;
+
+	if (fd != -1)
+		return fd;
+	fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	if (mor_handle_raw(call, fd, where) == 0 && mor_paths_read(call->broker->paths, where).kind == MOR_VERDICT_PERFORM)
+		return hand_over(call, want, fd, where);
 	close(fd);
 	return -1;
 }
 
 static int open_named(struct mor_call *call, int dirfd, uint64_t address, uint64_t flags, mode_t mode)
 {
-	struct opening want;
+	static struct opening want; /* of the broker's one thread, and within one page with short names */
 	int status;
 
 	want.dirfd = dirfd;

@@ -1,7 +1,7 @@
 /*
  * Names to handles. The kernel resolves a name in one go (openat2, no magic links); only what ends in /proc or passes
- * a magic link is walked part by part, because there "self" means us where the plugin means itself. What comes out is a
- * handle that no later rename or link can change, and its canonical name is what is judged.
+ * a magic link is walked part by part (broker_walk.c). What comes out is a handle that no later rename or link can
+ * change, and its canonical name is what is judged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 
 #include "base/fd.h"
 #include "jail/broker.h"
-
-#define LINKS_MAX 40
+#include "jail/direct.h"
 
 const char *mor_fd_text(int fd, char text[16])
 {
@@ -38,24 +37,22 @@ void mor_found_fini(struct mor_found *found)
 	mor_fd_close(&found->parent);
 }
 
-static bool in_proc(int fd)
+bool mor_handle_in_proc(int fd)
 {
 	struct statfs fs;
 
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* By which number the /proc that we look into knows the caller. */
-static pid_t number_of(const struct mor_call *call)
+pid_t mor_call_number(const struct mor_call *call)
 {
 	return call->broker->root >= 0 ? call->own : call->tgid;
 }
 
-/* /proc/NUMBER/rest of the caller -> /proc/self/rest */
-static void make_own(const struct mor_call *call, char where[PATH_MAX])
+void mor_name_own(const struct mor_call *call, char where[PATH_MAX])
 {
 	char own[32];
-	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)number_of(call));
+	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)mor_call_number(call));
 
 	if (strncmp(where, own, len) != 0 || (where[len] && where[len] != '/'))
 		return;
@@ -83,12 +80,11 @@ int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX])
 	int status = mor_handle_raw(call, fd, where);
 
 	if (status == 0 && strncmp(where, "/proc/", 6) == 0)
-		make_own(call, where);
+		mor_name_own(call, where);
 	return status;
 }
 
-/* Fills what follows from the handle. A removed file keeps its old name, without the kernel's remark. */
-static int describe(const struct mor_call *call, struct mor_found *found)
+int mor_found_describe(const struct mor_call *call, struct mor_found *found)
 {
 	static const char gone[] = " (deleted)";
 	int status = mor_handle_name(call, found->fd, found->where);
@@ -103,222 +99,6 @@ static int describe(const struct mor_call *call, struct mor_found *found)
 		found->where[len - sizeof(gone) + 1] = 0;
 	return 0;
 }
-
-/* ---- part by part ---- */
-
-struct walk {
-	struct mor_call *call;
-	int at;               /* where we stand              */
-	int links;
-	bool follow;
-	int own_fd;           /* see struct mor_found        */
-	char rest[PATH_MAX * 2];
-};
-
-static int stand_on(struct walk *walk, int fd)
-{
-	close(walk->at);
-	walk->at = fd;
-	walk->own_fd = -1;
-	return 0;
-}
-
-static int open_root(const struct mor_call *call)
-{
-	int fd = call->broker->root >= 0 ? fcntl(call->broker->root, F_DUPFD_CLOEXEC, 0)
-					 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* Puts text in front of what is left. */
-static int prepend(struct walk *walk, const char *text)
-{
-	char rest[PATH_MAX * 2];
-	int len = snprintf(rest, sizeof(rest), "%s/%s", text, walk->rest);
-
-	if (len < 0 || (size_t)len >= sizeof(rest))
-		return -ENAMETOOLONG;
-	memcpy(walk->rest, rest, (size_t)len + 1);
-	return 0;
-}
-
-/* In the root of /proc: what "self" and the plugin's own number stand for. 1: replaced. */
-static int translate(struct walk *walk, const char *part)
-{
-	const struct mor_call *call = walk->call;
-	bool view = call->broker->root >= 0;
-	char text[48], inside[16];
-
-	snprintf(inside, sizeof(inside), "%d", (int)call->broker->inside);
-	if (strcmp(part, "thread-self") == 0)
-		snprintf(text, sizeof(text), "%d/task/%d", (int)number_of(call),
-			 (int)(view ? mor_call_inner(call, "\nNSpid:") : call->tid));
-	else if (strcmp(part, "self") == 0 ||
-		 (!view && call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
-		snprintf(text, sizeof(text), "%d", (int)number_of(call));
-	else
-		return 0;
-	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
-}
-
-/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own namespace. 1: replaced. */
-static int translate_thread(struct walk *walk, const char *where, const char *part)
-{
-	const struct mor_call *call = walk->call;
-	char own[40], inner[16], text[16];
-
-	snprintf(own, sizeof(own), "/proc/%d/task", (int)call->tgid);
-	if (!call->broker->apart || call->broker->root >= 0 || strcmp(where, own) != 0)
-		return 0;
-	snprintf(inner, sizeof(inner), "%d", (int)mor_call_inner(call, "\nNSpid:"));
-	if (strcmp(part, inner) != 0 || call->tid == mor_call_inner(call, "\nNSpid:"))
-		return 0;
-	snprintf(text, sizeof(text), "%d", (int)call->tid);
-	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
-}
-
-/* The directory of that name in our own view, where there is one. Takes the handle. */
-static int leave_view(const struct mor_call *call, int fd)
-{
-	char name[PATH_MAX];
-	struct stat st;
-	int other;
-
-	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || mor_handle_raw(call, fd, name) < 0)
-		return fd;
-	other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (other < 0)
-		return fd;
-	close(fd);
-	return other;
-}
-
-/* A magic link below /proc/NUMBER: only the kernel can follow it, and only the caller's own is followed. */
-static int follow_magic(struct walk *walk, const char *where, const char *part)
-{
-	static const char fds[] = "/proc/self/fd";
-	char name[PATH_MAX];
-	int fd, own = -1;
-
-	memcpy(name, where, strlen(where) + 1);
-	make_own(walk->call, name);
-	if (strncmp(name, "/proc/self/", 11) != 0 && strcmp(name, "/proc/self") != 0) {
-		snprintf(walk->call->about, sizeof(walk->call->about), "%.3000s/%.255s", where, part);
-		return mor_call_violation(walk->call, walk->call->about, MOR_RULE_READ);
-	}
-	if (strcmp(name, fds) == 0 || (strncmp(name, "/proc/self/task/", 16) == 0 && strstr(name, "/fd")))
-		own = (int)strtol(part, NULL, 10);
-	fd = openat(walk->at, part, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (walk->call->broker->apart && walk->call->broker->root < 0)
-		fd = leave_view(walk->call, fd);
-	stand_on(walk, fd);
-	walk->own_fd = own;
-	return 0;
-}
-
-static int follow_link(struct walk *walk, int link)
-{
-	char text[PATH_MAX];
-	ssize_t len = readlinkat(link, "", text, sizeof(text) - 1);
-	int root;
-
-	if (len < 0)
-		return -errno;
-	if (++walk->links > LINKS_MAX)
-		return -ELOOP;
-	text[len] = 0;
-	if (text[0] == '/') {
-		root = open_root(walk->call);
-		if (root < 0)
-			return root;
-		stand_on(walk, root);
-	}
-	return prepend(walk, text);
-}
-
-/* An ordinary part. */
-static int enter(struct walk *walk, const char *part, bool last)
-{
-	char where[PATH_MAX] = "";
-	bool proc = in_proc(walk->at);
-	struct stat st;
-	int fd, status = proc ? mor_handle_raw(walk->call, walk->at, where) : 0;
-
-	if (status == 0 && proc && strcmp(where, "/proc") == 0)
-		status = translate(walk, part);
-	else if (status == 0 && proc)
-		status = translate_thread(walk, where, part);
-	if (status != 0)
-		return status < 0 ? status : 0;
-	fd = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISLNK(st.st_mode) || (last && !walk->follow))
-		return stand_on(walk, fd);
-	if (proc && strncmp(where, "/proc/", 6) == 0 && where[6] >= '0' && where[6] <= '9')
-		status = follow_magic(walk, where, part);
-	else
-		status = follow_link(walk, fd);
-	close(fd);
-	return status;
-}
-
-static int step_up(struct walk *walk)
-{
-	struct stat here, root;
-	int fd;
-
-	if (walk->call->broker->root >= 0 && fstat(walk->at, &here) == 0 &&
-	    fstat(walk->call->broker->root, &root) == 0 && here.st_dev == root.st_dev && here.st_ino == root.st_ino)
-		return 0;
-	fd = openat(walk->at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : stand_on(walk, fd);
-}
-
-/* One part of the rest. 1: there was none left. */
-static int walk_part(struct walk *walk)
-{
-	char part[NAME_MAX + 1];
-	size_t skip = strspn(walk->rest, "/"), len = strcspn(walk->rest + skip, "/");
-	char *tail = walk->rest + skip + len;
-	bool last = tail[strspn(tail, "/")] == 0, slash = *tail == '/';
-
-	if (len == 0)
-		return 1;
-	if (len > NAME_MAX)
-		return -ENAMETOOLONG;
-	memcpy(part, walk->rest + skip, len);
-	part[len] = 0;
-	memmove(walk->rest, tail, strlen(tail) + 1);
-	if (strcmp(part, ".") == 0)
-		return 0;
-	if (strcmp(part, "..") == 0)
-		return step_up(walk);
-	return enter(walk, part, last && !slash);
-}
-
-/* Takes `base`. */
-static int walk_all(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
-{
-	struct walk walk = { .call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1 };
-	int status = 0;
-
-	memcpy(walk.rest, path, strlen(path) + 1);
-	while (status == 0)
-		status = walk_part(&walk);
-	if (status < 0) {
-		close(walk.at);
-		return status;
-	}
-	found->fd = walk.at;
-	found->own_fd = walk.own_fd;
-	return describe(call, found);
-}
-
-/* ---- in one go ---- */
 
 static int find_fast(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve)
 {
@@ -366,41 +146,37 @@ static int open_base(struct mor_call *call, int dirfd)
 }
 
 /* Only devices without a number of their own can be a /proc; the last one seen that is none is remembered. */
-static bool of_proc(struct mor_call *call, const struct mor_found *found, int fd)
+static bool of_proc(struct mor_call *call, int fd, const char *where, const struct stat *st)
 {
-	if (strncmp(found->where, "/proc", 5) == 0)
+	if (strncmp(where, "/proc", 5) == 0)
 		return true;
-	if (major(found->st.st_dev) || found->st.st_dev == call->broker->plain)
+	if (major(st->st_dev) || st->st_dev == call->broker->plain)
 		return false;
-	if (in_proc(fd))
+	if (mor_handle_in_proc(fd))
 		return true;
-	call->broker->plain = found->st.st_dev;
+	call->broker->plain = st->st_dev;
 	return false;
 }
 
-/* Whether a whole name, if no link is met on the way, is canonical as it stands. */
-static bool is_clean(const char *path)
+bool mor_handle_is_plain(struct mor_call *call, int fd, const char *where)
 {
-	if (path[0] != '/')
-		return false;
-	for (; *path; path++)
-		if (path[0] == '/' && (path[1] == '/' || path[1] == '.' || path[1] == 0))
-			return false;
-	return true;
+	struct stat st;
+
+	/* Not glibc's fstat(), which asks the kernel to resolve an empty name. */
+	return mor_direct(SYS_fstat, fd, (long)&st, 0, 0) == 0 && st.st_nlink && where[0] == '/' &&
+	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && !of_proc(call, fd, where, &st);
 }
 
-static int open_direct(struct mor_call *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
-	struct open_how how = {
-		.flags = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_MAGICLINKS | resolve,
-	};
+	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_MAGICLINKS | resolve };
 	int base = AT_FDCWD, fd;
 
 	if (call->broker->root >= 0) {
 		if (path[0] != '/')
 			return -1;
 		how.resolve |= RESOLVE_IN_ROOT;
-		fd = (int)syscall(SYS_openat2, call->broker->root, path, &how, sizeof(how));
+		fd = (int)mor_direct(SYS_openat2, call->broker->root, (long)path, (long)&how, sizeof(how));
 		return fd < 0 ? -1 : fd; /* absent there, it may be here */
 	}
 	if (path[0] != '/') {
@@ -408,42 +184,53 @@ static int open_direct(struct mor_call *call, int dirfd, const char *path, uint6
 		if (base < 0)
 			return -1;
 	}
-	fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOENT && !doubtful(path, -ENOENT))
-		fd = -ENOENT;
+	fd = (int)mor_direct(SYS_openat2, base, (long)path, (long)&how, sizeof(how));
 	if (base >= 0)
 		close(base);
-	return fd;
+	if (fd == -ENOENT && !doubtful(path, fd))
+		return fd;
+	return fd < 0 ? -1 : fd;
 }
 
-int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, struct mor_found *found)
+/* The directory of a rule where the plugin sees it; -1: none that stays the same. */
+static int near_of(struct mor_call *call, struct mor_path_rule *rule)
 {
-	bool clean = is_clean(path);
-	int fd = clean ? open_direct(call, dirfd, path, flags, RESOLVE_NO_SYMLINKS) : -1;
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int root = call->broker->root;
 
-	if (fd >= 0) {
-		memcpy(found->where, path, strlen(path) + 1);
-	} else if (fd == -1) {
-		fd = open_direct(call, dirfd, path, flags, 0);
-		if (fd >= 0 && mor_handle_raw(call, fd, found->where) < 0)
-			found->where[0] = 0;
-	}
-	if (fd < 0)
-		return fd;
-	/* Not glibc's fstat(), which asks the kernel to resolve an empty name. */
-	if (syscall(SYS_fstat, fd, &found->st) == 0 && found->st.st_nlink && found->where[0] == '/' && !of_proc(call, found, fd))
-		return fd;
-	close(fd);
-	return -1;
+	if (rule->near == 0 && root >= 0)
+		how.resolve |= RESOLVE_IN_ROOT;
+	if (rule->near == 0)
+		rule->near = rule->directory && rule->len && call->broker->steady
+				     ? (int)syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, rule->path, &how, sizeof(how)) : -1;
+	return rule->near;
 }
 
-static int walk_from(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+int mor_find_open_under(struct mor_call *call, struct mor_path_rule *rule, const char *path, uint64_t flags)
 {
-	int from = path[0] == '/' ? open_root(call) : fcntl(base, F_DUPFD_CLOEXEC, 0);
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int near = rule && path[rule->len] ? near_of(call, rule) : -1, fd;
 
-	if (from < 0)
-		return path[0] == '/' ? from : -errno;
-	return walk_all(call, from, path, flags, found);
+	if (near < 0)
+		return mor_find_open(call, AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
+	fd = (int)mor_direct(SYS_openat2, near, (long)(path + rule->len + 1), (long)&how, sizeof(how));
+	if (fd == -ENOENT && call->broker->root < 0)
+		return fd;
+	return fd < 0 ? -1 : fd;
+}
+
+bool mor_path_is_clean(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	for (; *path; path++)
+		if (path[0] == '/' && (path[1] == '/' || path[1] == '.' || path[1] == 0))
+			return false;
+	return true;
 }
 
 static int find_thing(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
@@ -454,16 +241,16 @@ static int find_thing(struct mor_call *call, int base, const char *path, unsigne
 	if (fd < 0) {
 		if (resolve || !doubtful(path, fd))
 			return fd;
-		return walk_from(call, base, path, flags, found);
+		return mor_walk(call, base, path, flags, found);
 	}
 	found->fd = fd;
-	status = describe(call, found);
+	status = mor_found_describe(call, found);
 	if (status < 0)
 		return status;
-	if (!of_proc(call, found, fd))
+	if (!of_proc(call, fd, found->where, &found->st))
 		return 0;
 	mor_fd_close(&found->fd);
-	return resolve ? -ENOSYS : walk_from(call, base, path, flags, found);
+	return resolve ? -ENOSYS : mor_walk(call, base, path, flags, found);
 }
 
 /* Directory and last part. "." and ".." are no names that one could make or remove. */
@@ -566,7 +353,7 @@ int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found)
 		return status;
 	}
 	found->own_fd = fd;
-	status = describe(call, found);
+	status = mor_found_describe(call, found);
 	if (status < 0)
 		mor_found_fini(found);
 	return status;

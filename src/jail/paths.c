@@ -261,10 +261,24 @@ static int longer_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+/* After any change of the rules. */
+static void relate(struct mor_paths *paths)
+{
+	paths->last = NULL;
+	for (size_t i = 0; i < paths->count; i++) {
+		struct mor_path_rule *rule = &paths->rules[i];
+
+		rule->outer = false;
+		for (size_t k = 0; k < i && !rule->outer; k++) /* longer ones come first */
+			rule->outer = below(paths->rules[k].path, rule->path, rule->len);
+	}
+}
+
 void mor_paths_sort(struct mor_paths *paths)
 {
 	if (paths->count)
 		qsort(paths->rules, paths->count, sizeof(*paths->rules), longer_first);
+	relate(paths);
 }
 
 int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access)
@@ -285,6 +299,7 @@ int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned acces
 		at++;
 	memmove(&paths->rules[at + 1], &paths->rules[at], (paths->count - 1 - at) * sizeof(rule));
 	paths->rules[at] = rule;
+	relate(paths);
 	return 0;
 }
 
@@ -299,6 +314,7 @@ void mor_paths_forget_view(struct mor_paths *paths)
 			paths->rules[kept++] = paths->rules[i];
 	}
 	paths->count = kept;
+	relate(paths);
 }
 
 int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask)
@@ -322,8 +338,11 @@ void mor_paths_close(struct mor_paths *paths, bool keep_executable)
 void mor_paths_fini(struct mor_paths *paths)
 {
 	mor_paths_close(paths, false);
-	for (size_t i = 0; i < paths->count; i++)
+	for (size_t i = 0; i < paths->count; i++) {
+		if (paths->rules[i].near > 0)
+			close(paths->rules[i].near);
 		mor_free(paths->rules[i].path);
+	}
 	for (size_t i = 0; i < paths->protect_count; i++)
 		mor_free(paths->protects[i]);
 	for (size_t i = 0; i < paths->alias_count; i++)
@@ -338,17 +357,17 @@ void mor_paths_fini(struct mor_paths *paths)
 
 static struct mor_verdict perform(void)
 {
-	return (struct mor_verdict){ MOR_VERDICT_PERFORM, 0, NULL };
+	return (struct mor_verdict){ .kind = MOR_VERDICT_PERFORM };
 }
 
 static struct mor_verdict quiet(int error)
 {
-	return (struct mor_verdict){ MOR_VERDICT_QUIET, error, NULL };
+	return (struct mor_verdict){ .kind = MOR_VERDICT_QUIET, .error = error };
 }
 
 static struct mor_verdict violation(const char *rule)
 {
-	return (struct mor_verdict){ MOR_VERDICT_VIOLATION, 0, rule };
+	return (struct mor_verdict){ .kind = MOR_VERDICT_VIOLATION, .rule = rule };
 }
 
 /* "maps" of /proc/self/maps and of /proc/self/task/17/maps; NULL: not one of the caller's own. */
@@ -394,13 +413,31 @@ static bool in_software(const char *name)
 	return false;
 }
 
-struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *name)
+/* The same as rule_for(), begun where the last name was found. */
+static struct mor_path_rule *rule_near(struct mor_paths *paths, const char *name)
 {
-	const struct mor_path_rule *rule = rule_for(paths, name);
-	const char *own = own_proc(name);
+	struct mor_path_rule *last = paths->last;
+
+	if (last && !last->outer && below(name, last->path, last->len))
+		return last;
+	return paths->last = rule_for(paths, name);
+}
+
+/* Of the default set, but for /proc, /dev and the like. */
+static bool is_system(const struct mor_path_rule *rule)
+{
+	return rule->origin == MOR_PATH_DEFAULT && !(rule->access & W) &&
+	       (strncmp(rule->path, "/usr/", 5) == 0 || strncmp(rule->path, "/etc/", 5) == 0);
+}
+
+struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name)
+{
+	struct mor_path_rule *rule = rule_near(paths, name);
+	const char *own;
 
 	if (rule && rule->access & R)
-		return perform();
+		return (struct mor_verdict){ .kind = MOR_VERDICT_PERFORM, .under = rule, .inert = is_system(rule) };
+	own = own_proc(name);
 	if (own && mor_text_in(mor_slice_of(own), OWN_READABLE))
 		return perform();
 	if (strcmp(name, "/dev/tty") == 0)

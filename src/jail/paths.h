@@ -22,12 +22,15 @@ struct mor_path_rule {
 	size_t len;
 	uint8_t access, origin;
 	bool directory;
-	int fd; /* O_PATH, until mor_paths_close() */
+	bool outer; /* another rule lies below it */
+	int fd;   /* O_PATH, until mor_paths_close() */
+	int near; /* O_PATH, the same as the plugin sees it: the broker's, who opens it when it is first needed; 0: not yet */
 };
 
 struct mor_paths {
 	struct mor_path_rule *rules;
 	size_t count, room;
+	struct mor_path_rule *last; /* that a name to read was found under: the next one is mostly near */
 	char **protects;
 	size_t protect_count;
 	char **aliases; /* names as given that are not the true ones: links on the way */
@@ -55,11 +58,13 @@ void mor_paths_fini(struct mor_paths *paths);
 enum mor_verdict_kind { MOR_VERDICT_PERFORM, MOR_VERDICT_QUIET, MOR_VERDICT_VIOLATION };
 struct mor_verdict {
 	enum mor_verdict_kind kind;
+	struct mor_path_rule *under; /* a read, PERFORM: by this rule                                     */
+	bool inert;       /* of the system's own, where nobody puts a FIFO or a device            */
 	int error;        /* QUIET: to answer     */
 	const char *rule; /* VIOLATION: for people */
 };
 /* `name` is canonical; what belongs to the caller in /proc begins with /proc/self. */
-struct mor_verdict mor_paths_read(const struct mor_paths *paths, const char *name);
+struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name);
 struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name);
 /* What the write does there: changes a file, or a directory that stays (its mode, a nameless file in it); makes a
  * directory; removes; makes, moves or replaces anything else. */

@@ -4,13 +4,13 @@
  */
 #include "jail/paths.h"
 
-struct mor_verdict __wrap_mor_paths_read(const struct mor_paths *paths, const char *name);
+struct mor_verdict __wrap_mor_paths_read(struct mor_paths *paths, const char *name);
 struct mor_verdict __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name);
 struct mor_verdict __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
 
 static const struct mor_verdict perform = { .kind = MOR_VERDICT_PERFORM };
 
-struct mor_verdict __wrap_mor_paths_read(const struct mor_paths *paths, const char *name)
+struct mor_verdict __wrap_mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	(void)paths, (void)name;
 	return perform;

@@ -27,6 +27,16 @@ def read_workspace():
 
 
 @case
+def flags_as_asked():
+    import fcntl
+    for name in ("data.txt", os.path.abspath("data.txt"), os.path.abspath("sub"), os.__file__, "/lib"):
+        for flags in (os.O_RDONLY, os.O_RDONLY | os.O_NONBLOCK):
+            fd = os.open(name, flags)
+            assert fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK == flags & os.O_NONBLOCK, name
+            os.close(fd)
+
+
+@case
 def list_workspace():
     assert "data.txt" in os.listdir(".")
 

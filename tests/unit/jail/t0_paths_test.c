@@ -94,6 +94,28 @@ static void reading(void **state)
 	mor_paths_fini(&paths);
 }
 
+/* Only where nobody but the system puts files may the broker open without a look at what it is. */
+static void inert(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	assert_true(mor_paths_read(&paths, "/usr/lib/python3/x.py").inert);
+	assert_false(mor_paths_read(&paths, at("ws/a")).inert);
+	assert_false(mor_paths_read(&paths, at("declared/b/c")).inert);
+	assert_false(mor_paths_read(&paths, "/proc/meminfo").inert);
+	assert_false(mor_paths_read(&paths, "/dev/null").inert);
+	assert_false(mor_paths_read(&paths, "/proc/self/maps").inert);
+	mor_paths_fini(&paths);
+	/* What was asked for by name as well is somebody's. */
+	assert_int_equal(mor_paths_add_defaults(&paths, false, false), 0);
+	assert_int_equal(mor_paths_add(&paths, "/usr/lib", MOR_MAY_READ, MOR_PATH_ASKED), 0);
+	mor_paths_sort(&paths);
+	assert_false(mor_paths_read(&paths, "/usr/lib/python3/x.py").inert);
+	mor_paths_fini(&paths);
+}
+
 static void own_proc(void **state)
 {
 	struct mor_paths paths = { 0 };
@@ -251,7 +273,7 @@ static void scratch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(reading), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
+		MOR_TEST(reading), MOR_TEST(inert), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
 		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(scratch),
 		MOR_TEST(a_view),
 	};

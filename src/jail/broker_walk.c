@@ -1,0 +1,235 @@
+/*
+ * Names part by part: what ends in /proc or passes a magic link, because there "self" means us where the plugin means
+ * itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jail/broker.h"
+
+#define LINKS_MAX 40
+
+struct walk {
+	struct mor_call *call;
+	int at;               /* where we stand              */
+	int links;
+	bool follow;
+	int own_fd;           /* see struct mor_found        */
+	char rest[PATH_MAX * 2];
+};
+
+static int stand_on(struct walk *walk, int fd)
+{
+	close(walk->at);
+	walk->at = fd;
+	walk->own_fd = -1;
+	return 0;
+}
+
+static int open_root(const struct mor_call *call)
+{
+	int fd = call->broker->root >= 0 ? fcntl(call->broker->root, F_DUPFD_CLOEXEC, 0)
+					 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Puts text in front of what is left. */
+static int prepend(struct walk *walk, const char *text)
+{
+	char rest[PATH_MAX * 2];
+	int len = snprintf(rest, sizeof(rest), "%s/%s", text, walk->rest);
+
+	if (len < 0 || (size_t)len >= sizeof(rest))
+		return -ENAMETOOLONG;
+	memcpy(walk->rest, rest, (size_t)len + 1);
+	return 0;
+}
+
+/* In the root of /proc: what "self" and the plugin's own number stand for. 1: replaced. */
+static int translate(struct walk *walk, const char *part)
+{
+	const struct mor_call *call = walk->call;
+	bool view = call->broker->root >= 0;
+	char text[48], inside[16];
+
+	snprintf(inside, sizeof(inside), "%d", (int)call->broker->inside);
+	if (strcmp(part, "thread-self") == 0)
+		snprintf(text, sizeof(text), "%d/task/%d", (int)mor_call_number(call),
+			 (int)(view ? mor_call_inner(call, "\nNSpid:") : call->tid));
+	else if (strcmp(part, "self") == 0 ||
+		 (!view && call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
+		snprintf(text, sizeof(text), "%d", (int)mor_call_number(call));
+	else
+		return 0;
+	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
+}
+
+/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own namespace. 1: replaced. */
+static int translate_thread(struct walk *walk, const char *where, const char *part)
+{
+	const struct mor_call *call = walk->call;
+	char own[40], inner[16], text[16];
+
+	snprintf(own, sizeof(own), "/proc/%d/task", (int)call->tgid);
+	if (!call->broker->apart || call->broker->root >= 0 || strcmp(where, own) != 0)
+		return 0;
+	snprintf(inner, sizeof(inner), "%d", (int)mor_call_inner(call, "\nNSpid:"));
+	if (strcmp(part, inner) != 0 || call->tid == mor_call_inner(call, "\nNSpid:"))
+		return 0;
+	snprintf(text, sizeof(text), "%d", (int)call->tid);
+	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
+}
+
+/* The directory of that name in our own view, where there is one. Takes the handle. */
+static int leave_view(const struct mor_call *call, int fd)
+{
+	char name[PATH_MAX];
+	struct stat st;
+	int other;
+
+	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || mor_handle_raw(call, fd, name) < 0)
+		return fd;
+	other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (other < 0)
+		return fd;
+	close(fd);
+	return other;
+}
+
+/* A magic link below /proc/NUMBER: only the kernel can follow it, and only the caller's own is followed. */
+static int follow_magic(struct walk *walk, const char *where, const char *part)
+{
+	static const char fds[] = "/proc/self/fd";
+	char name[PATH_MAX];
+	int fd, own = -1;
+
+	memcpy(name, where, strlen(where) + 1);
+	mor_name_own(walk->call, name);
+	if (strncmp(name, "/proc/self/", 11) != 0 && strcmp(name, "/proc/self") != 0) {
+		snprintf(walk->call->about, sizeof(walk->call->about), "%.3000s/%.255s", where, part);
+		return mor_call_violation(walk->call, walk->call->about, MOR_RULE_READ);
+	}
+	if (strcmp(name, fds) == 0 || (strncmp(name, "/proc/self/task/", 16) == 0 && strstr(name, "/fd")))
+		own = (int)strtol(part, NULL, 10);
+	fd = openat(walk->at, part, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (walk->call->broker->apart && walk->call->broker->root < 0)
+		fd = leave_view(walk->call, fd);
+	stand_on(walk, fd);
+	walk->own_fd = own;
+	return 0;
+}
+
+static int follow_link(struct walk *walk, int link)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(link, "", text, sizeof(text) - 1);
+	int root;
+
+	if (len < 0)
+		return -errno;
+	if (++walk->links > LINKS_MAX)
+		return -ELOOP;
+	text[len] = 0;
+	if (text[0] == '/') {
+		root = open_root(walk->call);
+		if (root < 0)
+			return root;
+		stand_on(walk, root);
+	}
+	return prepend(walk, text);
+}
+
+/* An ordinary part. */
+static int enter(struct walk *walk, const char *part, bool last)
+{
+	char where[PATH_MAX] = "";
+	bool proc = mor_handle_in_proc(walk->at);
+	struct stat st;
+	int fd, status = proc ? mor_handle_raw(walk->call, walk->at, where) : 0;
+
+	if (status == 0 && proc && strcmp(where, "/proc") == 0)
+		status = translate(walk, part);
+	else if (status == 0 && proc)
+		status = translate_thread(walk, where, part);
+	if (status != 0)
+		return status < 0 ? status : 0;
+	fd = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISLNK(st.st_mode) || (last && !walk->follow))
+		return stand_on(walk, fd);
+	if (proc && strncmp(where, "/proc/", 6) == 0 && where[6] >= '0' && where[6] <= '9')
+		status = follow_magic(walk, where, part);
+	else
+		status = follow_link(walk, fd);
+	close(fd);
+	return status;
+}
+
+static int step_up(struct walk *walk)
+{
+	struct stat here, root;
+	int fd;
+
+	if (walk->call->broker->root >= 0 && fstat(walk->at, &here) == 0 &&
+	    fstat(walk->call->broker->root, &root) == 0 && here.st_dev == root.st_dev && here.st_ino == root.st_ino)
+		return 0;
+	fd = openat(walk->at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : stand_on(walk, fd);
+}
+
+/* One part of the rest. 1: there was none left. */
+static int walk_part(struct walk *walk)
+{
+	char part[NAME_MAX + 1];
+	size_t skip = strspn(walk->rest, "/"), len = strcspn(walk->rest + skip, "/");
+	char *tail = walk->rest + skip + len;
+	bool last = tail[strspn(tail, "/")] == 0, slash = *tail == '/';
+
+	if (len == 0)
+		return 1;
+	if (len > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(part, walk->rest + skip, len);
+	part[len] = 0;
+	memmove(walk->rest, tail, strlen(tail) + 1);
+	if (strcmp(part, ".") == 0)
+		return 0;
+	if (strcmp(part, "..") == 0)
+		return step_up(walk);
+	return enter(walk, part, last && !slash);
+}
+
+/* Takes `base`. */
+static int walk_all(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+{
+	struct walk walk = { .call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1 };
+	int status = 0;
+
+	memcpy(walk.rest, path, strlen(path) + 1);
+	while (status == 0)
+		status = walk_part(&walk);
+	if (status < 0) {
+		close(walk.at);
+		return status;
+	}
+	found->fd = walk.at;
+	found->own_fd = walk.own_fd;
+	return mor_found_describe(call, found);
+}
+
+int mor_walk(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+{
+	int from = path[0] == '/' ? open_root(call) : fcntl(base, F_DUPFD_CLOEXEC, 0);
+
+	if (from < 0)
+		return path[0] == '/' ? from : -errno;
+	return walk_all(call, from, path, flags, found);
+}
