@@ -58,6 +58,8 @@ static bool use_again(struct worker *worker)
 
 	if (!worker->last_path || rename(worker->last_path, worker->output) < 0)
 		return false;
+	mor_free(worker->last_path);
+	worker->last_path = NULL;
 	fd = open(worker->output, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	usable = fd >= 0 && is_as_made(worker, fd) && nobody_else_has(fd) && ftruncate(fd, 0) == 0;
 	if (!usable)
