@@ -292,8 +292,8 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
 		mor_output_drop_last(worker);
-		mor_stage_drop(driver->opt.stager, &worker->stages[0]);
-		mor_stage_drop(driver->opt.stager, &worker->stages[1]);
+		for (unsigned k = 0; k < STAGES; k++)
+			mor_stage_drop(driver->opt.stager, &worker->stages[k]);
 		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });
 	}
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)

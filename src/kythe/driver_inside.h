@@ -21,6 +21,10 @@ enum worker_state {
 	WORKER_LOST     /* it cannot be started                                              */
 };
 
+/* Units are in the order of their digests: neighbours have little in common. But among a few stages there is mostly one that is
+ * near, and half as much has to be changed. */
+#define STAGES 8
+
 struct worker {
 	struct mor_driver *driver;
 	unsigned number;
@@ -37,8 +41,9 @@ struct worker {
 	size_t item;          /* (size_t)-1: none */
 	struct mor_unit *unit;
 	struct mor_namer *namer;
-	struct mor_stage stages[2]; /* in turn: one may still be shown while the other is made */
-	unsigned stage;
+	struct mor_stage stages[STAGES]; /* one may still be shown while another is made */
+	unsigned stage;       /* of the analysis */
+	unsigned stage_shown; /* of that which was handed out last */
 	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
 	char *output;
 	uint64_t output_inode;

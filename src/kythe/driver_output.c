@@ -47,9 +47,10 @@ static bool is_as_made(const struct worker *worker, int fd)
 	return fstat(fd, &st) == 0 && st.st_mode == (S_IFREG | 0600) && st.st_nlink == 1 && st.st_ino == worker->output_inode;
 }
 
-/* A file of its own for each analysis would be a new inode each time, and ext4 takes long to find one where many were
- * deleted in the last minutes: it passes over those one by one. So the last one is emptied and gets another name, unless an
- * analyzer could still write to it. Closed before it is written to: else ext4 would write it to the disk at the next close. */
+/* A file of its own for each analysis would be a new inode each time, and ext4 without a journal takes long to find one where
+ * many were deleted in the last minutes: it passes over those one by one. So the last one is emptied and gets another name,
+ * unless an analyzer could still write to it. Closed before it is written to: else ext4 would write it to the disk at the
+ * next close. */
 static bool use_again(struct worker *worker)
 {
 	bool usable;
@@ -57,6 +58,8 @@ static bool use_again(struct worker *worker)
 
 	if (!worker->last_path || rename(worker->last_path, worker->output) < 0)
 		return false;
+	mor_free(worker->last_path);
+	worker->last_path = NULL;
 	fd = open(worker->output, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	usable = fd >= 0 && is_as_made(worker, fd) && nobody_else_has(fd) && ftruncate(fd, 0) == 0;
 	if (!usable)

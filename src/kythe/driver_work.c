@@ -167,6 +167,7 @@ static void hand_out(struct worker *worker)
 
 	mor_unit_reply_json(worker->unit, worker->stages[worker->stage].working_dir, worker->output, &w);
 	worker->state = WORKER_WORKS;
+	worker->stage_shown = worker->stage;
 	worker->fresh = false;
 	mor_work_expect(worker);
 	/* Where it has reached nobody, a STATE event tells the rest. */
@@ -182,9 +183,9 @@ static int prepare(struct worker *worker, mortise_error *err)
 	enum mor_stage_mode mode = driver->by_namespace ? MOR_STAGE_ROOT : MOR_STAGE_DIR;
 	int r = read_unit(driver, worker->item, &worker->unit, err);
 
-	worker->stage ^= 1;
+	worker->stage = worker->stage_shown;
 	if (r == 0)
-		r = mor_stage_fit(driver->opt.stager, record->kzip, worker->unit, mode, &worker->stages[worker->stage], err);
+		r = mor_stage_fit_nearest(driver->opt.stager, record->kzip, worker->unit, mode, worker->stages, STAGES, &worker->stage, err);
 	if (r == 0)
 		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
 	return r < 0 ? r : mor_output_make(worker, err);

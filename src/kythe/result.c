@@ -50,7 +50,16 @@ static int write_journal(struct mor_result *result, const char *text, mortise_er
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
 
-/* To what the journal says. Only where it is longer: ext4 writes a file that was cut to nothing to the disk when it is closed. */
+/* ext4 writes a file that was cut to nothing to the disk when it is closed next, which may as well be now: it is a promise
+ * against the death of the machine, and we make none. */
+static void settle_cut(const struct mor_result *result)
+{
+	int fd = open(result->path, O_RDONLY | O_CLOEXEC);
+
+	mor_fd_close(&fd);
+}
+
+/* To what the journal says. */
 static int cut_output(struct mor_result *result, mortise_error *err)
 {
 	off_t size = lseek(result->out, 0, SEEK_END), want = (off_t)result->bytes;
@@ -59,6 +68,8 @@ static int cut_output(struct mor_result *result, mortise_error *err)
 		return mor_fail(err, MORTISE_EINPUT, "%s is shorter than its journal says: run it again without --resume", result->path);
 	if (size > want && (ftruncate(result->out, want) < 0 || lseek(result->out, 0, SEEK_END) < 0))
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->path);
+	if (size > 0 && want == 0)
+		settle_cut(result);
 	return 0;
 }
 

@@ -4,6 +4,9 @@
  * Units end in any order. A unit's bytes are read once, checked on their way, and only what was checked is kept: its
  * analyzer still runs and could write more. Those whose turn has not come wait in an unnamed file, the spool.
  *
+ * What lies at the output's path, and its journal, stay as they are until there is something to write: a run whose analyzer
+ * cannot even be started spoils nothing.
+ *
  * A unit's bytes are appended to the output, then its line to the journal (OUTPUT.journal); whoever is killed in
  * between finds, on the next start, an output that is longer than its journal says, and cuts it. A run that comes to its
  * end removes the journal.

@@ -24,6 +24,7 @@
 #include "kythe/stage_tree.h"
 
 #define SPARE ".spare" /* beside a stage: directories for its next unit */
+#define NEW_STAGE 40
 
 struct mor_stager {
 	char *cache; /* absolute */
@@ -347,14 +348,12 @@ static int set_working_dir(struct mor_stage *stage, const struct mor_items *now,
 	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
-		  struct mor_stage *stage, mortise_error *err)
+/* Takes the items. */
+static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_items *now, enum mor_stage_mode mode,
+		     struct mor_stage *stage, mortise_error *err)
 {
-	struct mor_items *now = NULL;
-	int r = mor_items_list(unit, mode, &now, err);
+	int r = fit_tree(stager, kzip, now, stage, err);
 
-	if (r == 0)
-		r = fit_tree(stager, kzip, now, stage, err);
 	if (r == 0)
 		r = set_working_dir(stage, now, mode, err);
 	if (r < 0) {
@@ -366,6 +365,53 @@ int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct
 	mor_items_free(stage->items);
 	stage->items = now;
 	return 0;
+}
+
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
+		  struct mor_stage *stage, mortise_error *err)
+{
+	struct mor_items *now = NULL;
+	int r = mor_items_list(unit, mode, &now, err);
+
+	if (r == 0)
+		return fit_items(stager, kzip, now, mode, stage, err);
+	mor_items_free(now);
+	mor_stage_drop(stager, stage);
+	return r;
+}
+
+/* A stage that is not there yet counts as one that differs in NEW_STAGE files. */
+static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_items *items)
+{
+	unsigned best = shown, least = UINT_MAX;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned distance = stages[i].items ? mor_items_distance(stages[i].items, items) : NEW_STAGE;
+
+		if (i == shown || distance >= least)
+			continue;
+		best = i;
+		least = distance;
+	}
+	return best;
+}
+
+int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
+			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err)
+{
+	struct mor_items *now = NULL;
+	int r = mor_items_list(unit, mode, &now, err);
+	unsigned chosen;
+
+	if (r < 0) {
+		mor_items_free(now);
+		return r;
+	}
+	chosen = choose_stage(stages, count, *shown, now);
+	r = fit_items(stager, kzip, now, mode, &stages[chosen], err);
+	if (r == 0)
+		*shown = chosen;
+	return r;
 }
 
 int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err)

@@ -287,6 +287,31 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 	return settle_items(ret, err);
 }
 
+/* Contents differ in their digests, which are hashes already; a path adds where it lies. */
+static void draw_sketch(struct mor_items *items)
+{
+	for (size_t i = 0; i < items->count; i++) {
+		const struct mor_item *item = &items->at[i];
+		uint64_t hash = 0xcbf29ce484222325u;
+
+		for (const char *at = item->path; *at; at++)
+			hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+		for (const char *at = item->digest; *at && at < item->digest + 8; at++)
+			hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+		hash ^= hash >> 32;
+		items->sketch[hash / 64 % MOR_SKETCH_WORDS] |= (uint64_t)1 << hash % 64;
+	}
+}
+
+unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < MOR_SKETCH_WORDS; i++)
+		count += (unsigned)__builtin_popcountll(a->sketch[i] ^ b->sketch[i]);
+	return count;
+}
+
 int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
@@ -303,6 +328,8 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 	if (!can_be_opened((*ret)->working_dir))
 		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
 	r = list_items(unit, mode, *ret, err);
+	if (r == 0)
+		draw_sketch(*ret);
 	if (mode == MOR_STAGE_DIR)
 		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
 	return r < 0 ? r : check_working_dir(*ret, (*ret)->working_dir, err);

@@ -12,11 +12,14 @@ struct mor_item {
 	bool optional; /* of no input: gives way to one */
 };
 
+#define MOR_SKETCH_WORDS 32
+
 struct mor_items {
 	struct mor_item *at;
 	size_t count;
 	char *working_dir;
 	const struct mor_kzip *kzip; /* whose contents they were found in */
+	uint64_t sketch[MOR_SKETCH_WORDS]; /* a bit for each path with its content: how much two units differ, at a glance */
 };
 
 /* Sorted, each path once. MORTISE_EINPUT with a text that names the path: the record contradicts itself, or the mode cannot
@@ -25,5 +28,7 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 struct mor_items *mor_items_free(struct mor_items *items); /* NULL is fine; returns NULL */
 int mor_items_compare(const void *a, const void *b); /* two struct mor_item, for qsort(): what lies below a path follows it */
 bool mor_item_is_dir(const struct mor_item *item);
+/* About how many files only one of them has. */
+unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b);
 
 #endif

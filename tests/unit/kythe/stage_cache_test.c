@@ -231,6 +231,45 @@ static void test_squatters(void **state)
 	mor_stage_drop(stager, &stage);
 }
 
+/* Of several stages the nearest is changed, but never the one that is shown; a record that fails spoils none. */
+static void test_nearest(void **state)
+{
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("nearest");
+	struct mor_input many[100], others[100];
+	struct mor_unit a = unit_of("/w", many, 100), b = unit_of("/w", others, 100), half = unit_of("/w", many, 90);
+	struct mor_unit bad = unit_of("/w", INPUTS(INPUT("x", 1), INPUT("x", 2)));
+	struct mor_stage stages[3] = { 0 };
+	char names[2][100][16];
+	mortise_error err = { 0 };
+	unsigned shown = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(names[0][i], 16, "a/%u", i);
+		snprintf(names[1][i], 16, "b/%u", i);
+		many[i] = (struct mor_input)INPUT(names[0][i], 1);
+		others[i] = (struct mor_input)INPUT(names[1][i], 2);
+	}
+	for (int round = 0; round < 3; round++) {
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &a, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+		expect_content(&stages[shown], "w/a/99", 1);
+		assert_int_equal(shown, 1);
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &b, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+		expect_content(&stages[shown], "w/b/99", 2);
+		assert_int_equal(shown, 0);
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &bad, MOR_STAGE_ROOT, stages, 3, &shown, &err), MORTISE_EINPUT);
+		assert_int_equal(shown, 0);
+	}
+	assert_int_equal(mor_stager_stats(stager).linked, 200);
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+	assert_int_equal(shown, 1);
+	assert_int_equal(mor_stager_stats(stager).linked, 200);
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+	assert_int_equal(shown, 2); /* though the other one fits: it is shown */
+	for (unsigned i = 0; i < 3; i++)
+		mor_stage_drop(stager, &stages[i]);
+}
+
 /* Files that two units share are not touched. */
 static void test_only_what_differs(void **state)
 {
@@ -283,7 +322,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob),
 		MOR_TEST(test_orphans), MOR_TEST(test_output_dir), MOR_TEST(test_cache_refused),
-		MOR_TEST(test_random_sequences), MOR_TEST(test_squatters), MOR_TEST(test_only_what_differs), MOR_TEST(test_starved),
+		MOR_TEST(test_random_sequences), MOR_TEST(test_squatters), MOR_TEST(test_nearest),
+		MOR_TEST(test_only_what_differs), MOR_TEST(test_starved),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
