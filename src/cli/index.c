@@ -349,6 +349,7 @@ static int index_run(struct mor_cli *cli)
 		mor_progress_start(&cli->progress, cli->err_terminal, x.ref_count);
 		mor_driver_start(x.driver, x.result);
 		work(&x);
+		mor_driver_tidy(x.driver);
 		mor_progress_clear(&cli->progress);
 		finished = !x.signals && !mor_driver_failure(x.driver);
 		exit_code = mor_index_report(&x);

@@ -282,20 +282,26 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 	return 0;
 }
 
-struct mor_driver *mor_driver_free(struct mor_driver *driver)
+void mor_driver_tidy(struct mor_driver *driver)
 {
-	if (!driver)
-		return NULL;
 	for (unsigned i = 0; driver->workers && i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
 
-		worker->plugin = mortise_plugin_unref(worker->plugin);
 		mor_work_forget(worker);
 		mor_output_drop_last(worker);
 		for (unsigned k = 0; k < STAGES; k++)
 			mor_stage_drop(driver->opt.stager, &worker->stages[k]);
-		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = worker->out_dir });
+		mor_stage_drop(driver->opt.stager, &(struct mor_stage){ .path = mor_take(&worker->out_dir) });
 	}
+}
+
+struct mor_driver *mor_driver_free(struct mor_driver *driver)
+{
+	if (!driver)
+		return NULL;
+	for (unsigned i = 0; driver->workers && i < driver->worker_count; i++)
+		driver->workers[i].plugin = mortise_plugin_unref(driver->workers[i].plugin);
+	mor_driver_tidy(driver);
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
 		mor_free(driver->items[i].type);
 	mor_unit_free(driver->read_unit);

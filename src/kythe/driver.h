@@ -82,6 +82,8 @@ void mor_driver_start(struct mor_driver *driver, struct mor_result *result);
 /* After each turn of the host: minds time limits. Returns ms until it wants to be called again, or -1: whenever. */
 int mor_driver_step(struct mor_driver *driver);
 bool mor_driver_finished(const struct mor_driver *driver); /* all analyzers have ended */
+/* Then: removes what lies on the disk for them. Freeing does that, too; but it costs time, which a report should count. */
+void mor_driver_tidy(struct mor_driver *driver);
 /* No more records are handed out, analyzers get their grace; `now`: they are killed. */
 void mor_driver_stop(struct mor_driver *driver, bool now);
 /* Why it cannot go on (the result cannot be written; no analyzer starts): NULL or a text. */
