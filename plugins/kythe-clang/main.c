@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- arguments: of the compiler's, those that change what the source means ---- */
 
@@ -23,6 +24,12 @@ static const struct flag kept[] = {
 	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir", WITH_VALUE },
 };
 
+/* Warnings are the build's business; errors are ours. And clang need not search the whole PATH for CUDA and ROCm, which no C
+ * needs: each name that it does not find would be dropped again with the view. */
+static const char *const added[] = { "-Wno-everything", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
+
+#define EXTRA (sizeof(added) / sizeof(*added) + 2)
+
 /* How many arguments from args[0] on are kept; 0: none. */
 static size_t keeps(const char *const *args)
 {
@@ -40,11 +47,31 @@ static size_t keeps(const char *const *args)
 	return 0;
 }
 
-/* The list points into the unit; returns how many. */
-static int choose_arguments(const tenon_unit *unit, const char **ret)
+/* stddef.h and its like come with the compiler, and those of the record are another compiler's. Debian's libclang looks for
+ * its own below /usr/include, which is a record's to fill and closed in a jail; they lie in /usr/lib as well. NULL: not here. */
+static const char *own_headers(void)
+{
+	static char dir[96];
+	CXString version = clang_getClangVersion();
+	const char *number = strstr(clang_getCString(version), "version ");
+	char header[sizeof(dir) + 32];
+
+	snprintf(dir, sizeof(dir), "/usr/lib/llvm-14/lib/clang/%.*s", number ? (int)strspn(number + 8, "0123456789.") : 0,
+		 number ? number + 8 : "");
+	clang_disposeString(version);
+	snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
+	return access(header, R_OK) == 0 ? dir : NULL;
+}
+
+/* The list points into the unit; returns how many. It has room for EXTRA more than the unit has. */
+static int choose_arguments(const tenon_unit *unit, const char *headers, const char **ret)
 {
 	int count = 0;
 
+	if (headers) { /* first: the record's word is the last */
+		ret[count++] = "-resource-dir";
+		ret[count++] = headers;
+	}
 	for (size_t i = 1; i < unit->argument_count;) {
 		size_t take = keeps(unit->arguments + i);
 
@@ -52,7 +79,8 @@ static int choose_arguments(const tenon_unit *unit, const char **ret)
 			ret[count++] = unit->arguments[i + k];
 		i += take ? take : 1;
 	}
-	ret[count++] = "-Wno-everything"; /* warnings are the build's business; errors are ours */
+	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++)
+		ret[count++] = added[i];
 	return count;
 }
 
@@ -88,16 +116,16 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 
 /* ---- units ---- */
 
-static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *source)
+static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers, const char *source)
 {
-	const char **arguments = calloc(unit->argument_count + 2, sizeof(*arguments));
+	const char **arguments = calloc(unit->argument_count + EXTRA, sizeof(*arguments));
 	struct index ix = { .analyzer = a, .unit = unit };
 	enum CXErrorCode code;
 	int count;
 
 	if (!arguments)
 		return -1;
-	count = choose_arguments(unit, arguments);
+	count = choose_arguments(unit, headers, arguments);
 	code = clang_parseTranslationUnit2(clang, source, arguments, count, NULL, 0,
 					   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &ix.tu);
 	free(arguments);
@@ -116,11 +144,11 @@ static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang
 static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
 {
 	CXIndex clang = clang_createIndex(0, 0);
+	const char *headers = arg;
 	int r = 0;
 
-	(void)arg;
 	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
-		r = index_source(a, unit, clang, unit->inputs[i]);
+		r = index_source(a, unit, clang, headers, unit->inputs[i]);
 	clang_disposeIndex(clang);
 	return r;
 }
@@ -131,7 +159,8 @@ static void *work(void *result)
 {
 	static const char *const types[] = { "/kythe/index/c", "/kythe/index/c++", NULL };
 
-	*(int *)result = tenon_analyze(&(tenon_analyzer_options){ .name = "kythe-clang", .types = types, .analyze = analyze });
+	*(int *)result = tenon_analyze(&(tenon_analyzer_options){
+		.name = "kythe-clang", .types = types, .analyze = analyze, .arg = (void *)own_headers() });
 	return NULL;
 }
 

@@ -3,7 +3,7 @@
  *
  *	bot_chat.c    the run: plugins up, lines in, end       bot_walk.c   an event's way through the plugins
  *	bot_seat.c    one plugin and what waits for it         bot_act.c    what a plugin's answer amounts to
- *	bot_tell.c    what a person should know
+ *	bot_tell.c    what a person should know                bot_out.c    calls, and readers that are slow
  *
  * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the other
  * in the order of their priority, until one blocks it. Events walk side by side, but no plugin handles a later one
@@ -87,6 +87,14 @@ struct mor_seat {
 	unsigned repeats;
 };
 
+/* Calls that stdout has not taken yet. */
+struct mor_bot_out {
+	struct mor_buf bytes;
+	size_t sent; /* of them */
+	bool full;   /* too much: nobody is asked for more */
+	bool told;
+};
+
 struct mor_bot_run {
 	struct mor_cli *cli;
 	struct mor_session session;
@@ -94,6 +102,7 @@ struct mor_bot_run {
 	struct mor_seat *seats;
 	size_t count;
 	struct mor_list walks;
+	struct mor_bot_out out;
 	char *self_id;            /* of the bot, once it is connected; or NULL       */
 	uint64_t line;            /* read so far                                     */
 	bool stopping;
@@ -118,6 +127,8 @@ bool mor_seat_is_settled(const struct mor_seat *seat); /* ready or dead */
 bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text);
 /* More than half of its queue is taken by what it will soon have done: reading may wait for it. */
 bool mor_seat_is_behind(const struct mor_seat *seat, int64_t now_ms);
+/* What waits has waited for somebody else: its time begins now. */
+void mor_seat_renew(struct mor_seat *seat);
 
 /* ---- bot_walk.c ---- */
 /* Takes the event. 0 or MORTISE_ENOMEM. */
@@ -132,6 +143,15 @@ void mor_walk_free_all(struct mor_bot_run *run);
 bool mor_bot_matches(mortise_json result);
 /* Reply and actions go out; true: the event is blocked. */
 bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise_json result);
+
+/* ---- bot_out.c ---- */
+/* One line with its newline. 0 or MORTISE_ENOMEM. */
+int mor_bot_out_put(struct mor_bot_run *run, struct mor_slice line);
+size_t mor_bot_out_waiting(const struct mor_bot_run *run);
+/* As much as the reader takes without waiting. */
+void mor_bot_out_flush(struct mor_bot_run *run);
+/* The rest, however long the reader takes; after a signal 2 seconds. What is left then is told, and lost. */
+void mor_bot_out_drain(struct mor_bot_run *run);
 
 /* ---- bot_tell.c: one line on stderr each; with --json one object ---- */
 /* `seat` may be NULL, `event` 0. `what` is the first word: a kind of error, "overloaded", "warning", ... */

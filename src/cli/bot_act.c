@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cli/bot.h"
-#include "cli/output.h"
 
 /* One answer under way. */
 struct answer {
@@ -25,10 +24,8 @@ bool mor_bot_matches(mortise_json result)
 static void put(struct answer *answer, struct mor_buf *line)
 {
 	mor_buf_byte(line, '\n');
-	if (mor_buf_failed(line))
+	if (mor_buf_failed(line) || mor_bot_out_put(answer->seat->run, mor_buf_view(line)) < 0)
 		mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
-	else
-		mor_out(answer->seat->run->cli, mor_buf_view(line));
 }
 
 /* An empty message is refused by every network; as an answer it means that there is none. */

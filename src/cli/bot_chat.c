@@ -72,11 +72,13 @@ static void take_line(struct mor_bot_run *run, struct mor_slice line)
 
 /* ---- input ---- */
 
-/* Plugins that are merely behind are waited for; ones that are slow are not. */
+/* Plugins that are merely behind are waited for; ones that are slow are not. Whoever reads the calls always is. */
 static bool is_held(const struct mor_bot_run *run)
 {
 	int64_t now = mor_clock_ms();
 
+	if (run->out.full)
+		return true;
 	for (size_t i = 0; i < run->count; i++)
 		if (!run->seats[i].dead && mor_seat_is_behind(&run->seats[i], now))
 			return true;
@@ -146,7 +148,7 @@ static void tend(struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
 		mor_seat_tend(&run->seats[i]);
-	mor_out_flush(run->cli);
+	mor_bot_out_flush(run);
 }
 
 static bool is_idle(const struct mor_bot_run *run)
@@ -165,9 +167,10 @@ static void wait(struct mor_bot_run *run, struct input *in)
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
 		{ .fd = in->ended || held ? -1 : STDIN_FILENO, .events = POLLIN },
+		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
 	};
 
-	if (poll(fds, 2, held ? HOLD_MS : -1) > 0 && fds[1].revents)
+	if (poll(fds, 3, held && !run->out.full ? HOLD_MS : -1) > 0 && fds[1].revents)
 		read_more(run, in);
 	mortise_host_dispatch(run->session.host);
 }
@@ -273,10 +276,11 @@ static void stop(struct mor_bot_run *run)
 			stop_all(run, MORTISE_STOP_NOW);
 		}
 		mortise_host_wait(run->session.host, -1);
+		mor_bot_out_flush(run);
 	}
 	for (size_t i = 0; i < run->count; i++)
 		mor_bot_warn_end(&run->seats[i]);
-	mor_out_flush(run->cli);
+	mor_bot_out_drain(run);
 }
 
 static int open_seats(struct mor_bot_run *run, mortise_error *err)

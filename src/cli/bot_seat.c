@@ -222,6 +222,12 @@ bool mor_seat_is_behind(const struct mor_seat *seat, int64_t now_ms)
 	return now_ms - oldest->since_ms < (int64_t)seat->matches_ms;
 }
 
+void mor_seat_renew(struct mor_seat *seat)
+{
+	MOR_LIST_EACH(node, after, &seat->queue)
+		mor_container_of(node, struct mor_job, node)->since_ms = mor_clock_ms();
+}
+
 /* ---- giving ---- */
 
 static void on_reply(const mortise_reply *reply, void *arg)
@@ -329,6 +335,6 @@ void mor_seat_tend(struct mor_seat *seat)
 		return;
 	if (seat->fresh)
 		learn(seat);
-	while (seat->waiting && seat->given < seat->most && mortise_plugin_state(seat->plugin) == MORTISE_READY)
+	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mortise_plugin_state(seat->plugin) == MORTISE_READY)
 		give(take(seat));
 }

@@ -128,8 +128,8 @@ static bool health_done(void *arg)
 	return run->settled;
 }
 
-/* The greeting happens on the way: what goes wrong with it is the call's error, with its proper kind. */
-/* RAW: the method's name comes from the dialect's own table; without params those that the host would send. */
+/* The greeting happens on the way: what goes wrong with it is the call's error, with its proper kind.
+ * RAW: the method's name comes from the dialect's own table; without params those that the host would send. */
 static int ask_health(struct run *run, const char *method)
 {
 	mortise_call_options opt = {
@@ -155,8 +155,15 @@ static bool started(void *arg)
 	return state != MORTISE_STARTING && state != MORTISE_GREETING;
 }
 
-/* The library tells the end of a start as a state, not as an error; but one that is FAILED says why, and of which kind
- * that is, to whoever calls it. */
+/* A plugin that is FAILED says why, and of which kind that is, to whoever calls it. */
+static int why(struct run *run, mortise_error *err)
+{
+	mortise_call_options opt = { .size = sizeof(opt), .flags = MORTISE_RAW };
+
+	return mortise_call_start(run->plugin, "why", (mortise_json){ 0 }, &opt, NULL, err);
+}
+
+/* The library tells the end of a start as a state, not as an error. */
 static int just_start(struct run *run)
 {
 	int r = mortise_plugin_start(run->plugin, &run->err), state;
@@ -167,8 +174,7 @@ static int just_start(struct run *run)
 	if (r < 0 || state == MORTISE_READY)
 		return r;
 	if (state == MORTISE_FAILED)
-		r = mortise_call_start(run->plugin, "why", (mortise_json){ 0 }, &(mortise_call_options){
-			.size = sizeof(mortise_call_options), .flags = MORTISE_RAW }, NULL, &run->err);
+		r = why(run, &run->err);
 	if (r < 0)
 		return r;
 	return mor_fail(&run->err, MORTISE_ECRASHED, "%s: did not start", mortise_plugin_name(run->plugin));
@@ -273,6 +279,17 @@ static int prepare(struct run *run)
 	return mortise_plugin_new(run->session.host, &opt, &run->plugin, &run->err);
 }
 
+/* What it did after it had answered, up to its end. The page is out by then: with --json, too, only a line tells of it. */
+static int judge_end(struct run *run, int exit_code)
+{
+	mortise_error err = { 0 };
+
+	if (mortise_plugin_state(run->plugin) != MORTISE_FAILED || why(run, &err) != MORTISE_EVIOLATION)
+		return exit_code;
+	mor_report_line(run->cli, &(struct mor_report){ .error = &err });
+	return mortise_status_exit_code(MORTISE_EVIOLATION);
+}
+
 /* A plugin that did not start is still worth its page; the error comes after it. */
 static int start_and_show(struct run *run)
 {
@@ -289,7 +306,7 @@ static int start_and_show(struct run *run)
 
 		return mor_fail_cli(run->cli, &(struct mor_report){ .error = &run->err, .data = data });
 	}
-	return exit_code;
+	return judge_end(run, exit_code);
 }
 
 static int info_run(struct mor_cli *cli)

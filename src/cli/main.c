@@ -1,21 +1,22 @@
-/* mortise: the command. Finds the command's entry, parses its words by its tables, runs it. */
+/*
+ * mortise: the command. Finds the command's entry, parses its words by its tables, runs it.
+ *
+ * There are two programs of it, which differ in their tables. `mortise` has the commands that are started often, or
+ * stand before somebody else's program, and loads no library for them but libc (commands_quick.c). For all others, and for
+ * --help, it becomes `mortise-full` (commands_all.c): loading the libraries of those takes longer than most calls.
+ */
+#include <errno.h>
 #include <locale.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-
-const struct mor_command *const mor_commands[] = {
-	&mor_command_call,    &mor_command_run,        &mor_command_chat,       &mor_command_extract, &mor_command_info,
-	&mor_command_explain, &mor_command_jail,       &mor_command_doctor,
-	&mor_command_index,   &mor_command_kzip,       &mor_command_verify_entries,
-	&mor_command_completion, &mor_command_help,
-	NULL,
-};
+#include "proc/helper.h"
 
 #define FIELD(name) offsetof(struct mor_common_args, name)
 const struct mor_option mor_common_options[] = {
@@ -97,40 +98,72 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-static int run(struct mor_cli *cli, char **argv)
+/* Nothing that the table has. */
+static int run_other(struct mor_cli *cli, const char *word)
 {
 	mortise_error err = { 0 };
 
-	cli->json = wants_json(argv);
-	if (!argv[0]) {
+	if (!word)
 		mor_fail(&err, MORTISE_EINVAL, "a command is missing");
-		return mor_fail_usage(cli, &err);
-	}
-	if (is_one_of(argv[0], "--help", "-h")) {
-		mor_help_all(cli);
-		return 0;
-	}
-	if (is_one_of(argv[0], "--version", "-V")) {
-		mor_outf(cli, "mortise %s\n", mortise_version());
-		return 0;
-	}
-	cli->command = mor_command_find(argv[0]);
+	else if (word[0] == '-')
+		mor_fail(&err, MORTISE_EINVAL, "unknown option %s before the command", word);
+	else
+		mor_command_unknown(word, &err);
+	return mor_fail_usage(cli, &err);
+}
+
+static int run(struct mor_cli *cli, char **argv)
+{
+	cli->command = argv[0] ? mor_command_find(argv[0]) : NULL;
 	if (cli->command)
 		return run_command(cli, argv + 1);
-	if (argv[0][0] == '-')
-		mor_fail(&err, MORTISE_EINVAL, "unknown option %s before the command", argv[0]);
+	if (argv[0] && is_one_of(argv[0], "--version", "-V"))
+		mor_outf(cli, "mortise %s\n", mortise_version());
+	else if (argv[0] && is_one_of(argv[0], "--help", "-h"))
+		mor_help_all(cli);
 	else
-		mor_command_unknown(argv[0], &err);
-	return mor_fail_usage(cli, &err);
+		return run_other(cli, argv[0]);
+	return 0;
+}
+
+/* ---- the other program ---- */
+
+static bool is_ours(const char *word)
+{
+	return word && (mor_command_find(word) || is_one_of(word, "--version", "-V"));
+}
+
+/* Returns only if there is no such program, with the errno. Comes before all else: a signal that we had caught would be
+ * lost with us. */
+static int become(const char *program, char **argv)
+{
+	char path[PATH_MAX];
+
+	execv(mor_program_path(program, path), argv);
+	return errno;
+}
+
+static int fail_other(struct mor_cli *cli, int error)
+{
+	mortise_error err = { 0 };
+	char path[PATH_MAX];
+
+	mor_fail(&err, MORTISE_ESYSTEM, "only %s can do this, and it cannot be run (%s): install all programs of mortise",
+		 mor_program_path(mor_other_program, path), strerrordesc_np(error));
+	return mor_fail_error(cli, &err);
 }
 
 int main(int argc, char **argv)
 {
 	static char *nothing[] = { NULL };
 	struct mor_cli cli = { 0 };
+	char **words = argc > 0 ? argv + 1 : nothing;
+	int error = mor_other_program && !is_ours(words[0]) ? become(mor_other_program, argv) : 0;
 
-	setlocale(LC_CTYPE, ""); /* widths in tables; numbers stay C's */
+	if (!mor_other_program)
+		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
 	mor_signals_init();
 	mor_out_init(&cli);
-	return mor_out_finish(&cli, run(&cli, argc > 0 ? argv + 1 : nothing));
+	cli.json = wants_json(words);
+	return mor_out_finish(&cli, error ? fail_other(&cli, error) : run(&cli, words));
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/output.h"
+#include "cli/run_declared.h"
 #include "cli/signals.h"
 
 #define FIELD(name) offsetof(struct mor_run_args, name)
@@ -20,7 +21,7 @@ static const struct mor_option sunscreen_options[] = {
 	{ "workspace", 'w', "DIR",
 	  "the workspace; default: the nearest directory upwards with a sunscreen.yml",
 	  MOR_OPT_TEXT, FIELD(workspace), NULL },
-	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order", MOR_OPT_TEXT, FIELD(hook), NULL },
+	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; none named: of all that the workspace declares", MOR_OPT_TEXT, FIELD(hook), NULL },
 	{ "idl", 0, "FILE",
 	  "the hook's IDL; default: the one file in target/idl",
 	  MOR_OPT_TEXT, FIELD(idl), NULL },
@@ -88,11 +89,16 @@ static int prepare(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 
-	if (words->count == 0)
+	int r;
+
+	if (words->count == 0 && !run->args->hook)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
-	run->typed = words->item[0];
-	if (run->typed == words->unknown)
+	if (words->count && words->item[0] == words->unknown)
 		return mor_options_refuse(groups, words->unknown, err);
+	r = mor_declared_find(run, err);
+	if (r < 0)
+		return r;
+	run->typed = run->plugins.item[0];
 	return find_dialect(run, err);
 }
 
@@ -105,11 +111,12 @@ static int run_run(struct mor_cli *cli)
 	if (r == 0)
 		r = dispatch(&run, &exit_code, &err);
 	if (mor_signals_count())
-		return mor_fail_interrupted(cli, mor_signals_exit_code());
-	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, &err);
-	if (r < 0)
-		return mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+		exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
+	else if (r == MORTISE_EINVAL)
+		exit_code = mor_fail_usage(cli, &err);
+	else if (r < 0)
+		exit_code = mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+	mor_declared_free(&run);
 	return exit_code;
 }
 
@@ -119,7 +126,7 @@ const struct mor_command mor_command_run = {
 	.summary = "run a plugin's command, hook or function",
 	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
 		 "run PLUGIN FUNCTION [KEY=VALUE… | JSON] [OPTION…]\n"
-		 "run --hook NAME PLUGIN… [OPTION…] [-- ARG…]",
+		 "run --hook NAME [PLUGIN…] [OPTION…] [-- ARG…]",
 	.words = "plugin",
 	.description =
 		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as scaffold:indexer; the bare\n"
@@ -129,7 +136,8 @@ const struct mor_command mor_command_run = {
 		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
 		"  --FLAG            true, at the end or before another option\n"
 		"  -- … --           a second \"--\" ends the flags too: what follows are arguments\n"
-		"Prints the summary and the files that were written. The plugin is confined to its permissions.\n"
+		"Prints the summary and the files that were written. The plugin is confined to its permissions. PLUGIN is its\n"
+		"directory, or the name of one that the workspace declares (plugins in sunscreen.yml).\n"
 		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
 		"'mortise call'; the text alone will do for a function with one parameter.",
 	.examples = "mortise run plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"

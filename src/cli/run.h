@@ -25,7 +25,8 @@ struct mor_run_args {
 struct mor_run {
 	struct mor_cli *cli;
 	const struct mor_run_args *args;
-	const char *typed;   /* the first PLUGIN as the user typed it; it is words.item[0], too */
+	struct mor_opt_list plugins; /* where they are: as the user typed it, or as the workspace declares it */
+	const char *typed;   /* the first of them */
 	const char *dialect; /* its dialect */
 };
 

@@ -104,7 +104,7 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 {
 	struct mor_cli *cli = sun->run->cli;
 	const struct mor_words *words = &cli->words;
-	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = sun, .typed = words->item[0] };
+	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = sun, .typed = sun->run->typed };
 	int r;
 
 	if (sun->run->args->idl || sun->run->args->context || sun->run->args->keep_going)
@@ -201,11 +201,11 @@ static int has_hook(struct mor_sun *sun, const char *typed, const char *action, 
 static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err)
 {
 	struct mor_run *run = hooks->sun->run;
-	const struct mor_words *words = &run->cli->words;
+	const struct mor_opt_list *plugins = &run->plugins;
 	size_t with = 0;
 
-	for (size_t i = 0; i < words->count; i++) {
-		int r = has_hook(hooks->sun, words->item[i], action, err);
+	for (size_t i = 0; i < plugins->count; i++) {
+		int r = has_hook(hooks->sun, plugins->item[i], action, err);
 
 		if (r < 0)
 			return r;
@@ -213,15 +213,15 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 	}
 	if (with == 0)
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
-	for (size_t i = 0; i < words->count && !mor_signals_count(); i++) {
+	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
 		if (hooks->exit_code && !run->args->keep_going) {
-			mor_note(run->cli, "%s: not run, because of the failure before it (--keep-going runs it)", words->item[i]);
+			mor_note(run->cli, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
 			continue;
 		}
-		if (has_hook(hooks->sun, words->item[i], action, NULL) > 0)
-			run_hook_of(hooks, words->item[i], action);
+		if (has_hook(hooks->sun, plugins->item[i], action, NULL) > 0)
+			run_hook_of(hooks, plugins->item[i], action);
 		else
-			mor_note(run->cli, "%s: has no hook %s", words->item[i], run->args->hook);
+			mor_note(run->cli, "%s: has no hook %s", plugins->item[i], run->args->hook);
 	}
 	return 0;
 }

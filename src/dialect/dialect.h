@@ -82,7 +82,7 @@ enum mor_settle {
 
 enum mor_clock {
 	MOR_FROM_WRITE,
-	MOR_FROM_SIGN, /* the last sign of life: any message of the plugin (under STRICT: FROM_WRITE)  */
+	MOR_FROM_SIGN, /* the last message of the plugin that answers no ping (under STRICT: FROM_WRITE) */
 	MOR_FROM_PIECE /* the last PIECE of this very call                                             */
 };
 

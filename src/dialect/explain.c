@@ -176,7 +176,7 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 {
 	static const char *const clocks[] = {
 		[MOR_FROM_WRITE] = "",
-		[MOR_FROM_SIGN] = "since the plugin's last message (--strict: since the request), ",
+		[MOR_FROM_SIGN] = "since the plugin's last message, pongs apart (--strict: since the request), ",
 		[MOR_FROM_PIECE] = "since its last piece, ",
 	};
 	static const char *const lates[] = {

@@ -167,7 +167,8 @@ static const struct mor_method methods[] = {
 		.keep = "/keep_session",
 		.spec = "Protocol Methods, execute",
 		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes first. The time limit "
-		       "counts from the last message of the plugin (--strict: from the request) and never outlasts the session total.",
+		       "counts from the last message of the plugin that is no pong (--strict: from the request) and never outlasts the "
+		       "session total.",
 	},
 	{
 		.name = "input",

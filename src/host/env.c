@@ -110,6 +110,8 @@ static void put_user(struct env *env)
 
 	if (!name || !*name)
 		name = getenv("LOGNAME");
+	if ((!name || !*name) && geteuid() == 0)
+		name = "root"; /* who it is need not be looked up, which takes longer than all the rest here */
 	if ((!name || !*name) && getpwuid_r(geteuid(), &user, memory, sizeof(memory), &found) == 0 && found)
 		name = found->pw_name;
 	if (!name || !*name)

@@ -6,9 +6,9 @@
  *	call.c       a call is started, queued, sent, cancelled       settle.c     how calls end; time limits; ghosts
  *	answer.c     is this answer a success? synchronous calls      table.c      id -> call
  *	receive.c    what arrives: replies, notes, faults             request.c    what the plugin asks; batches
- *	supervise.c  start, death, backoff, the stop ladder           health.c     pings and their verdicts
+ *	supervise.c  start, death, backoff, stop                      health.c     pings and their verdicts
  *	client.c     plugins that call and are served                 describe.c   describe JSON
- *	pool.c       several workers, one queue
+ *	pool.c       several workers, one queue                       ladder.c     the rungs of a stop
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
@@ -294,7 +294,9 @@ struct mortise_plugin {
 	struct mor_call_table table;
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
-	int64_t next_id, last_sign_ms;
+	int64_t next_id;
+	int64_t last_sign_ms;        /* any message */
+	int64_t last_word_ms;        /* any but the answer to a ping */
 	/* one process per call: shape.c */
 	bool spent;                  /* this process has got its call; the next call gets the next process */
 	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
@@ -380,7 +382,6 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
 void mor_supervise_ready(mortise_plugin *plugin);
 /* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
-void mor_supervise_bye_answered(mortise_call *bye);
 /* The process is gone: its link and all that hung on it. */
 void mor_supervise_drop_link(mortise_plugin *plugin);
 /* The plugin does not react: fail what runs, SIGTERM on, restart. */
@@ -389,6 +390,11 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why);
 void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung);
 /* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
+
+/* ladder.c */
+/* To this rung, and on from there as the graces pass. */
+void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung);
+void mor_ladder_bye_answered(mortise_call *bye);
 
 /* shape.c: MOR_SHAPE_ONE_CALL and MOR_SHAPE_ONE_RUN */
 static inline bool mor_shape_is_session(const mortise_plugin *plugin)

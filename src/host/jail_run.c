@@ -76,23 +76,12 @@ static int read_policy(struct run *run)
 /* An interpreter without its script can do nothing, and the script is what was asked for. */
 static int grant_script(struct run *run)
 {
-	size_t at = mor_path_script(run->opt->argv);
+	size_t at = mor_path_script((const char *const *)run->argv);
 	char real[PATH_MAX];
 
-	if (!at || !realpath(run->opt->argv[at], real))
+	if (!at || !realpath(run->argv[at], real))
 		return 0;
 	return mor_policy_set(&run->policy, "read", real, run->err);
-}
-
-static int resolve(struct run *run)
-{
-	struct mor_command command = { .argv = run->opt->argv };
-	struct mor_exec_failure failure = { 0 };
-	int r = mor_proc_resolve(&command, &run->argv, &failure);
-
-	if (r == 0)
-		r = mor_exec_foresee(&command, run->argv[0], &failure);
-	return r < 0 ? mor_fail(run->err, r, "%s", failure.text) : grant_script(run);
 }
 
 /* Where we are, if that is inside the workspace: relative arguments then mean what they meant. */
@@ -108,11 +97,56 @@ static const char *directory(const struct run *run, char here[PATH_MAX])
 	return workspace;
 }
 
+/* The program as it will be called from where it runs: the one that is meant is the one that is seen from here. */
+static const char *program(const struct run *run, char whole[PATH_MAX])
+{
+	const char *name = run->opt->argv[0], *dir;
+	char here[PATH_MAX];
+
+	if (name[0] == '/' || !strchr(name, '/'))
+		return name;
+	dir = directory(run, here);
+	if (!dir || dir == here || snprintf(whole, PATH_MAX, "%s/%s", here, name + (strncmp(name, "./", 2) == 0 ? 2 : 0)) >= PATH_MAX)
+		return name;
+	return whole;
+}
+
+static int resolve_as(struct run *run, const char *const *argv)
+{
+	struct mor_command command = { .argv = argv };
+	struct mor_exec_failure failure = { 0 };
+	int r = mor_proc_resolve(&command, &run->argv, &failure);
+
+	if (r == 0)
+		r = mor_exec_foresee(&command, run->argv[0], &failure);
+	return r < 0 ? mor_fail(run->err, r, "%s", failure.text) : grant_script(run);
+}
+
+static int resolve(struct run *run)
+{
+	char whole[PATH_MAX];
+	const char **argv;
+	size_t count = 0;
+	int r;
+
+	while (run->opt->argv[count])
+		count++;
+	argv = mor_alloc((count + 1) * sizeof(*argv));
+	if (!argv)
+		return mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
+	memcpy(argv, run->opt->argv, (count + 1) * sizeof(*argv));
+	argv[0] = program(run, whole);
+	r = resolve_as(run, argv);
+	mor_free(argv);
+	return r;
+}
+
 static int make_env(struct run *run)
 {
 	char here[PATH_MAX];
+	bool hidden = mor_policy_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
 
-	run->env = mor_env_jail(mor_policy_hides_modules(&run->policy, run->opt->argv, directory(run, here)), run->opt->env);
+	run->env = mor_env_jail(hidden, run->opt->env);
 	return run->env ? 0 : mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
 }
 

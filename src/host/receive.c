@@ -16,6 +16,12 @@ void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice
 	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what, mor_excerpt(id, excerpt, sizeof(excerpt)));
 }
 
+/* A pong says that the plugin lives, not that it gets on with its work: some answer pings beside a call that hangs. */
+static void note_word(mortise_plugin *plugin)
+{
+	plugin->last_word_ms = plugin->last_sign_ms;
+}
+
 /* ---- replies ---- */
 
 /* Which call does a reply belong to? By id; the two exceptions are the dialect's. */
@@ -38,6 +44,8 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 {
 	mortise_call *call = find_call(plugin, message);
 
+	if (call && call->purpose != MOR_FOR_PING)
+		note_word(plugin);
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
@@ -268,9 +276,11 @@ void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message
 		receive_reply(plugin, message);
 		break;
 	case MOR_MSG_NOTE:
+		note_word(plugin);
 		receive_note(plugin, message);
 		break;
 	case MOR_MSG_REQUEST:
+		note_word(plugin);
 		mor_request_receive(plugin, message, NULL);
 		break;
 	case MOR_MSG_BATCH:
@@ -304,7 +314,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	plugin->last_sign_ms = plugin->last_word_ms = mor_loop_now_ms(plugin->host->loop);
 	if (plugin->deaf)
 		return;
 	switch (fault) {

@@ -138,7 +138,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	case MOR_FOR_BYE:
 		if (verdict->said)
 			mor_event(plugin, MORTISE_EVENT_WARNING, verdict->error->text);
-		mor_supervise_bye_answered(call);
+		mor_ladder_bye_answered(call);
 		break;
 	case MOR_FOR_CANCEL:
 		break;
@@ -341,8 +341,8 @@ static int64_t deadline(const mortise_call *call)
 	const struct mor_method *row = call->method;
 	int64_t from = call->sent_ms, due;
 
-	if (row->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_sign_ms > from)
-		from = call->plugin->last_sign_ms;
+	if (row->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_word_ms > from)
+		from = call->plugin->last_word_ms;
 	if (row->clock == MOR_FROM_PIECE && call->piece_ms > from)
 		from = call->piece_ms;
 	if (owes_ack(call))

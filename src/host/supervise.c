@@ -1,5 +1,5 @@
 /*
- * The life of a plugin's process: start, end, backoff, the stop ladder. Rule of this file: first take the
+ * The life of a plugin's process: start, end, backoff, stop (the rungs: ladder.c). Rule of this file: first take the
  * doomed calls, then move the state, then fail them; callbacks may start new calls at any of these points.
  */
 #include <stdio.h>
@@ -12,8 +12,6 @@
 
 /* A closed pipe is nearly always the first sign of an exit that is told a moment later. */
 #define BROKEN_MS 100
-
-static void climb(mortise_plugin *plugin, enum mor_rung rung);
 
 static void remember_stderr(mortise_plugin *plugin, const char *line)
 {
@@ -93,7 +91,7 @@ static void settle_down(mortise_plugin *plugin, enum mortise_state next, const m
 static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
-	plugin->last_sign_ms = 0;
+	plugin->last_sign_ms = plugin->last_word_ms = 0;
 	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
 	plugin->spent = plugin->resumes = false;
 	plugin->work = (struct mor_work){ 0 };
@@ -342,110 +340,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	mor_view_fail_taken(plugin, &views, &error);
 }
 
-/* ---- the stop ladder ---- */
-
-/* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
- * plugin is slow to read what stands before it; who has not read that by now will not get it. */
-static uint32_t held_ms(mortise_plugin *plugin)
-{
-	int64_t rest;
-
-	if (!plugin->stop.hold || !plugin->link || plugin->end_seen)
-		return 0;
-	if (!plugin->link->closed)
-		plugin->link->ops->close_input(plugin->link);
-	rest = plugin->link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
-	return rest > 0 ? (uint32_t)rest : 0;
-}
-
-static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
-
-static void on_ladder(struct mor_timer *timer)
-{
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
-
-	uint32_t rest = plugin->rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
-
-	MOR_HOLD(plugin);
-	if (rest)
-		wait_on_rung(plugin, rest);
-	else
-		climb(plugin, plugin->rung + 1);
-}
-
-static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
-{
-	/* Without memory for a timer the polite rungs are skipped, never the last one. */
-	if (mor_timer_set(plugin->host->loop, &plugin->ladder, ms, on_ladder) < 0)
-		climb(plugin, MOR_RUNG_KILL);
-}
-
-static uint32_t until_term(const mortise_plugin *plugin)
-{
-	int64_t rest = plugin->ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
-
-	return rest > 0 ? (uint32_t)rest : 0;
-}
-
-/* Goodbyes go out in table order, the next one when the one before is answered (a note: at once). True when
- * there is an answer worth waiting for. */
-static bool say_bye(mortise_plugin *plugin)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	mortise_error error;
-
-	while (plugin->was_ready && (plugin->bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->bye))) {
-		mor_buf_reset(&params, 0);
-		if (plugin->bye->template && mor_template_fill(plugin, plugin->bye->template, NULL, &params) < 0)
-			return false;
-		if (mor_call_internal(plugin, plugin->bye, MOR_FOR_BYE,
-				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
-			return false;
-		if (!(plugin->bye->flags & MOR_M_NOTE))
-			return plugin->stop.bye_ms > 0;
-	}
-	return false;
-}
-
-static void climb(mortise_plugin *plugin, enum mor_rung rung)
-{
-	uint32_t rest = until_term(plugin);
-
-	if (!plugin->link || plugin->end_seen)
-		return;
-	if (rung == MOR_RUNG_BYE) {
-		plugin->rung = rung;
-		if (say_bye(plugin)) {
-			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
-			return;
-		}
-		rung = MOR_RUNG_INPUT;
-	}
-	plugin->rung = rung;
-	if (rung == MOR_RUNG_INPUT) {
-		plugin->link->ops->close_input(plugin->link);
-		wait_on_rung(plugin, rest);
-	} else if (rung == MOR_RUNG_TERM) {
-		plugin->link->ops->order(plugin->link, MOR_ORDER_TERM);
-		wait_on_rung(plugin, plugin->stop.kill_ms);
-	} else {
-		mor_timer_stop(&plugin->ladder);
-		plugin->link->ops->order(plugin->link, MOR_ORDER_KILL);
-	}
-}
-
-void mor_supervise_bye_answered(mortise_call *bye)
-{
-	mortise_plugin *plugin = bye->plugin;
-
-	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
-		return;
-	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
-	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
-		return;
-	if (!say_bye(plugin))
-		climb(plugin, MOR_RUNG_INPUT);
-}
+/* ---- stopping ---- */
 
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why)
 {
@@ -463,7 +358,7 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 		rung = MOR_RUNG_INPUT;
 	if (plugin->state == MORTISE_DRAINING) {
 		if (rung > plugin->rung)
-			climb(plugin, rung);
+			mor_ladder_climb(plugin, rung);
 		return;
 	}
 	mor_timer_stop(&plugin->broken_timer);
@@ -472,7 +367,7 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
-		climb(plugin, rung);
+		mor_ladder_climb(plugin, rung);
 	if (after != MORTISE_BACKOFF && !plugin->resumes)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
@@ -590,7 +485,7 @@ static void on_broken(void *arg, const char *what)
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->rung == MOR_RUNG_BYE)
-			climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+			mor_ladder_climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
 		return;
 	}
 	if (!mor_shape_is_session(plugin) && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {

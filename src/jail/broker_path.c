@@ -160,7 +160,7 @@ static bool of_proc(struct mor_call *call, int fd, const char *where, const stru
 
 bool mor_handle_is_plain(struct mor_call *call, int fd, const char *where)
 {
-	struct stat st;
+	struct stat st = { 0 }; /* the analyzer does not see the kernel write to it */
 
 	/* Not glibc's fstat(), which asks the kernel to resolve an empty name. */
 	return mor_direct(SYS_fstat, fd, (long)&st, 0, 0) == 0 && st.st_nlink && where[0] == '/' &&

@@ -13,6 +13,11 @@
 
 static bool namespaced, automatic;
 
+static int lock_now(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	return mor_t0_forge(plan, -1, failure) < 0 ? -1 : mor_t0_lock(failure);
+}
+
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	/* A view's inodes are in no rule of the guardian's own domain: at t0 it would hold for the maker's mounts, too. */
@@ -28,7 +33,7 @@ int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure
 	plan->level.level = namespaced ? MOR_LEVEL_T1 : MOR_LEVEL_T0;
 	if (mor_t0_prepare(plan, failure) < 0)
 		return -1;
-	return namespaced ? mor_t1_prepare(plan, failure) : mor_t0_lock(plan, -1, failure);
+	return namespaced ? mor_t1_prepare(plan, failure) : lock_now(plan, failure);
 }
 
 int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -39,7 +44,7 @@ int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failu
 	namespaced = false;
 	mor_t0.broker.apart = false;
 	plan->level.level = MOR_LEVEL_T0;
-	return mor_t0_lock(plan, -1, failure);
+	return lock_now(plan, failure);
 }
 
 unsigned mor_confine_namespaces(const struct mor_plan *plan)
@@ -57,15 +62,25 @@ int mor_confine_hold(struct mor_setup_failure *failure)
 	return mor_hold_protected(&mor_t0.paths, failure);
 }
 
-int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+/* What a view shows is in no rule that could be made now. */
+int mor_confine_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
-	/* What a view shows is in no rule that could be made now. */
-	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_lock(plan, proc, failure);
+	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_forge(plan, proc, failure);
+}
+
+int mor_confine_lock(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_lock(failure);
 }
 
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	return mor_t1_init(plan, failure);
+}
+
+int mor_confine_leave(struct mor_setup_failure *failure)
+{
+	return mor_t1_leave(failure);
 }
 
 int mor_confine_guard(struct mor_setup_failure *failure)

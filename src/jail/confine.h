@@ -6,7 +6,9 @@
  *   guardian   mor_confine_prepare()     opens pins, makes the scratch directory; at t0 self-locks (L1)
  *   guardian   mor_confine_namespaces()  0: t0, and the child that it clones next is the launcher L (or an init that forks it)
  *              t1 (within.c): it clones the keeper K with these CLONE_NEW* flags
- *   K          mor_confine_init()        mounts, pivot, host name; then K only waits
+ *   K          mor_confine_init()        host name, mounts, pivot
+ *   K          mor_confine_leave()       lets go of the host's tree; then K only waits
+ *   guardian   mor_confine_forge()       at the same time: makes L1
  *   guardian   mor_confine_lock()        t1: self-locks (L1), then forks L, which joins K's namespaces
  *   guardian   mor_confine_fall_back()   AUTO, and no t1 to be had: t0 then, self-locked
  *   guardian   mor_confine_guard()       after the clone: capabilities dropped
@@ -39,10 +41,12 @@ int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure
 /* t1, before anything is cloned: what is protected in the workspace becomes immovable. */
 int mor_confine_hold(struct mor_setup_failure *failure);
 /* `proc`: of the new tree. */
-int mor_confine_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+int mor_confine_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+int mor_confine_lock(const struct mor_plan *plan, struct mor_setup_failure *failure);
 /* *failure stays as it is where t1 was asked for by name. */
 int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_confine_leave(struct mor_setup_failure *failure);
 int mor_confine_guard(struct mor_setup_failure *failure);
 /* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);

@@ -19,7 +19,7 @@
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
 
-struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT };
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .lock = { .fd = -1 } };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -102,6 +102,7 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	if (!plan->scratch)
 		return 0;
 	if (ours) {
+		mor_scratch_sweep(MOR_SCRATCH_PARENT);
 		status = mor_scratch_make(&mor_t0.scratch, MOR_SCRATCH_PARENT);
 		path = mor_t0.scratch.path;
 	}
@@ -173,18 +174,21 @@ static int allow_guardian(const struct mor_landlock *lock, int proc)
 }
 
 /* At t1 without a signal scope: the first process of the namespaces is outside of the domain, and ours to end. */
-int mor_t0_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
-	struct mor_landlock lock;
-	int status = mor_landlock_begin(&lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
+	int status;
 
-	if (status == 0) {
-		status = allow_guardian(&lock, proc);
-		if (status == 0)
-			status = mor_landlock_enforce(&lock);
-		else
-			mor_fd_close(&lock.fd);
-	}
+	mor_fd_close(&mor_t0.lock.fd); /* of a t1 that was not to be */
+	status = mor_landlock_begin(&mor_t0.lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
+	if (status == 0)
+		status = allow_guardian(&mor_t0.lock, proc);
+	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;
+}
+
+int mor_t0_lock(struct mor_setup_failure *failure)
+{
+	int status = mor_landlock_enforce(&mor_t0.lock);
+
 	mor_paths_close(&mor_t0.paths, true);
 	mor_t0.broker.locked = status == 0;
 	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;

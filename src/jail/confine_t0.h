@@ -10,14 +10,17 @@ struct mor_t0 {
 	struct mor_paths paths;
 	struct mor_broker broker;
 	struct mor_scratch scratch;
+	struct mor_landlock lock; /* L1, while it is made */
 	unsigned abi;
 };
 extern struct mor_t0 mor_t0;
 
 /* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
-/* L1: what holds for the guardian and all that it starts from now on. proc: of the plugin's own tree (t1), else -1. */
-int mor_t0_lock(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* L1 is made. proc: of the plugin's own tree (t1), else -1. */
+int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* It holds for the guardian and all that it starts from now on. */
+int mor_t0_lock(struct mor_setup_failure *failure);
 /* No capability left; for good: none to be had by execve either. */
 int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
 /* In the launcher: capabilities, L2, filter; the listener goes over the channel. */

@@ -80,6 +80,11 @@ bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *fail
 
 /* ---- the steps ---- */
 
+static int refused(struct mor_setup_failure *failure, int status, const char *step)
+{
+	return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
+}
+
 /* The launcher comes from outside the tree: it must be told where to stand. */
 int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
@@ -101,10 +106,16 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 	if (mor_view_split(plan, failure) < 0)
 		return -1;
-	status = mor_root_enter(&mor_t0.paths, plan, &step);
-	if (status < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 	if (sethostname(name, sizeof(name) - 1) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the host name cannot be set");
-	return 0;
+	status = mor_root_make(&mor_t0.paths, plan, &step);
+	return status < 0 ? refused(failure, status, step) : 0;
+}
+
+int mor_t1_leave(struct mor_setup_failure *failure)
+{
+	const char *step = "";
+	int status = mor_root_leave(&step);
+
+	return status < 0 ? refused(failure, status, step) : 0;
 }

@@ -12,5 +12,6 @@ int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure); /*
 unsigned mor_t1_namespaces(const struct mor_plan *plan);
 int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *failure); /* -1 */
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure);
+int mor_t1_leave(struct mor_setup_failure *failure);
 
 #endif

@@ -3,6 +3,7 @@
 #define MOR_JAIL_GUARD_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "jail/plan.h"
@@ -15,6 +16,7 @@ struct mor_launch {
 	pid_t plugin;                     /* in the namespace of whoever forked it                        */
 	bool ended;                       /* a namespace's init has seen the end of its plugin            */
 	int status, code;                 /* as siginfo has them                                          */
+	struct stat root;                 /* t1: of the plugin's tree, from him who has made it           */
 	struct rusage usage;
 };
 

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -107,17 +109,52 @@ static int append(struct mor_paths *paths, const struct mor_path_rule *rule)
 	return 0;
 }
 
+/* No "//", "." or ".." in it, and no slash at its end. */
+static bool is_plain(const char *path)
+{
+	while (*path == '/') {
+		size_t len = strcspn(++path, "/");
+
+		if (len == 0 || (path[0] == '.' && (len == 1 || (len == 2 && path[1] == '.'))))
+			return false;
+		path += len;
+	}
+	return !*path;
+}
+
+/* The handle, and its canonical name; or -errno. A plain name without links on the way is canonical, and that shows while
+ * opening. To ask /proc is dearer: for each handle that is asked for the kernel sets up a file there. */
+static int open_named(const char *path, char name[PATH_MAX])
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	int fd = is_plain(path) ? (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)) : -1;
+	ssize_t len;
+
+	if (fd >= 0) {
+		memcpy(name, path, strlen(path) + 1); /* what was opened is shorter than PATH_MAX */
+		return fd;
+	}
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = name_of(fd, name, PATH_MAX);
+	if (len < 0) {
+		close(fd);
+		return (int)len;
+	}
+	return fd;
+}
+
 /* Takes the handle. */
-static int add_handle(struct mor_paths *paths, int fd, unsigned access, enum mor_path_origin origin)
+static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigned access, enum mor_path_origin origin)
 {
 	struct mor_path_rule rule = { .access = (uint8_t)access, .origin = (uint8_t)origin, .fd = fd }, *old;
-	char name[PATH_MAX];
+	size_t len = strlen(name);
 	struct stat st;
-	ssize_t len = name_of(fd, name, sizeof(name));
-	int status = len < 0 ? (int)len : fstat(fd, &st) ? -errno : 0;
+	int status = fstat(fd, &st) ? -errno : 0;
 
 	if (status == 0) {
-		rule.len = len == 1 ? 0 : (size_t)len; /* "/" is a prefix of everything, and has no slash to lose */
+		rule.len = len == 1 ? 0 : len; /* "/" is a prefix of everything, and has no slash to lose */
 		old = find(paths, name, rule.len);
 		if (old) {
 			old->access |= rule.access;
@@ -127,6 +164,8 @@ static int add_handle(struct mor_paths *paths, int fd, unsigned access, enum mor
 			return 0;
 		}
 		rule.directory = S_ISDIR(st.st_mode);
+		rule.device = st.st_dev;
+		rule.inode = st.st_ino;
 		rule.path = mor_strndup(name, rule.len);
 		status = rule.path ? append(paths, &rule) : -ENOMEM;
 	}
@@ -150,11 +189,12 @@ static int add_text(char ***list, size_t *count, const char *text, size_t len)
 
 int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), status;
+	char name[PATH_MAX];
+	int fd = open_named(path, name), status;
 
 	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	status = add_handle(paths, fd, access, origin);
+		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
+	status = add_handle(paths, fd, name, access, origin);
 	if (status == 0 && !find(paths, path, strlen(path)))
 		status = add_text(&paths->aliases, &paths->alias_count, path, strlen(path));
 	return status;
@@ -199,11 +239,10 @@ static int add_protect(struct mor_paths *paths, const char *name, size_t len)
 }
 
 /* What the name, or its nearest parent that exists, is called in truth, with the missing rest appended. */
-static int canonical(const char *path, char *name, size_t size)
+static int canonical(const char *path, char name[PATH_MAX])
 {
 	char head[PATH_MAX];
-	size_t len = strlen(path);
-	ssize_t got = -ENOENT;
+	size_t len = strlen(path), got;
 
 	if (len == 0 || len >= sizeof(head) || path[0] != '/')
 		return -EINVAL;
@@ -212,27 +251,25 @@ static int canonical(const char *path, char *name, size_t size)
 		int fd;
 
 		head[cut] = 0;
-		fd = open(head, O_PATH | O_CLOEXEC);
-		if (fd >= 0) {
-			got = name_of(fd, name, size);
-			close(fd);
-		}
-		if (got < 0)
+		fd = open_named(head, name);
+		if (fd < 0)
 			continue;
-		if ((size_t)got + len - cut >= size)
+		close(fd);
+		got = strlen(name);
+		if (got + len - cut >= PATH_MAX)
 			return -ENAMETOOLONG;
 		memcpy(name + got, path + cut, len - cut + 1);
 		return 0;
 	}
-	memcpy(name, path, len < size ? len + 1 : size);
-	return len < size ? 0 : -ENAMETOOLONG;
+	memcpy(name, path, len + 1);
+	return 0;
 }
 
 int mor_paths_protect(struct mor_paths *paths, const char *path)
 {
 	char name[PATH_MAX], parent[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	int status = canonical(path, name, sizeof(name));
+	int status = canonical(path, name);
 
 	if (status == 0) {
 		struct mor_path_rule *rule = rule_for(paths, name);
@@ -246,7 +283,7 @@ int mor_paths_protect(struct mor_paths *paths, const char *path)
 	/* A link by that name must not be replaced either: so the name below its real parent as well. */
 	memcpy(parent, path, (size_t)(slash - path));
 	parent[slash - path] = 0;
-	status = canonical(parent, name, sizeof(name));
+	status = canonical(parent, name);
 	if (status == 0 && strlen(name) + strlen(slash) < sizeof(name)) {
 		memcpy(name + strlen(name), slash, strlen(slash) + 1);
 		status = add_protect(paths, name, strlen(name));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "jail/landlock.h"
 #include "jail/plan.h"
@@ -25,6 +26,8 @@ struct mor_path_rule {
 	bool outer; /* another rule lies below it */
 	int fd;   /* O_PATH, until mor_paths_close() */
 	int near; /* O_PATH, the same as the plugin sees it: the broker's, who opens it when it is first needed; 0: not yet */
+	dev_t device; /* what it was when the rule was made */
+	ino_t inode;
 };
 
 struct mor_paths {

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 #define LINKS_MAX 40
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -84,31 +86,42 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 /* ---- mounts ---- */
 
-int mor_mount_bind(int from, int onto, uint64_t attributes)
+int mor_mount_copy(int from, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
-	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status = 0;
+	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status;
 
 	if (copy < 0)
 		return -errno;
-	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ||
-	    move_mount(copy, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		status = -errno;
+	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) == 0)
+		return copy;
+	status = -errno;
 	close(copy);
 	return status;
 }
 
-/* The place to mount at. Within the mount of a shorter rule it is there already. */
+static int bind_over(int from, int onto, uint64_t attributes)
+{
+	int copy = mor_mount_copy(from, attributes), status = copy < 0 ? copy : 0;
+
+	if (copy >= 0 && move_mount(copy, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		status = -errno;
+	if (copy >= 0)
+		close(copy);
+	return status;
+}
+
+/* The place to mount at. Mostly only the last part is missing. */
 static int make_place(const struct tree *tree, const struct mor_path_rule *rule)
 {
-	int status;
-
-	if (covered(tree, rule->path, rule))
-		return 0;
-	status = make_directories(tree, rule->path, rule->directory);
-	if (status == 0 && !rule->directory && mknodat(tree->root, rule->path + 1, S_IFREG | 0444, 0) < 0 && errno != EEXIST)
-		status = -errno;
-	return status;
+	for (int status = 0; status == 0; status = make_directories(tree, rule->path, false)) {
+		if ((rule->directory ? mkdirat(tree->root, rule->path + 1, 0755)
+				     : mknodat(tree->root, rule->path + 1, S_IFREG | 0444, 0)) == 0 || errno == EEXIST)
+			return 0;
+		if (errno != ENOENT)
+			return -errno;
+	}
+	return -ENOENT;
 }
 
 /* Whether the mount that it lies in allows the same already. */
@@ -126,26 +139,54 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 	return S_ISCHR(st->st_mode) ? attributes & ~(uint64_t)MOUNT_ATTR_NODEV : attributes;
 }
 
-/* What has gone since the rule was made, or has become another thing, is left out. */
+/* A detached copy of what the rule names, with all mounts in it. What has gone since the rule was made, or has become
+ * another thing, is left out: -ENOENT. That check makes it the right one, whatever links lay on the way. */
+static int take(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	int copy = open_tree(tree->old, rule->path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	struct mount_attr attr;
+	struct stat st;
+	int status;
+
+	if (copy < 0)
+		return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
+	status = fstat(copy, &st) < 0 ? -errno : st.st_dev != rule->device || st.st_ino != rule->inode ? -ENOENT : 0;
+	if (status == 0) {
+		attr = (struct mount_attr){ .attr_set = attributes_of(rule, &st) };
+		status = mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ? -errno : 0;
+	}
+	if (status < 0)
+		close(copy);
+	return status < 0 ? status : copy;
+}
+
+/* Within the mount of a shorter rule the place is there already, but in a tree that others may change; all else on the way
+ * is ours. */
+static int hang(const struct tree *tree, const struct mor_path_rule *rule, int copy)
+{
+	bool within = covered(tree, rule->path, rule);
+	int onto = within ? mor_mount_open(tree->root, rule->path) : make_place(tree, rule), status;
+
+	if (onto < 0)
+		return onto;
+	status = move_mount(copy, "", within ? onto : tree->root, within ? "" : rule->path + 1,
+			    MOVE_MOUNT_F_EMPTY_PATH | (within ? MOVE_MOUNT_T_EMPTY_PATH : 0)) < 0 ? -errno : 0;
+	if (within)
+		close(onto);
+	return status;
+}
+
 static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 {
-	struct stat here = { 0 }, meant = { 0 };
-	int from, onto, status;
+	int copy, status;
 
 	if (in_proc(rule->path) || superfluous(tree, rule))
 		return 0;
-	from = mor_mount_open(tree->old, rule->path);
-	if (from < 0)
-		return from == -ENOENT || from == -ELOOP || from == -ENOTDIR ? 0 : from;
-	status = fstat(from, &here) < 0 || fstat(rule->fd, &meant) < 0 ? -errno : 0;
-	if (status == 0 && here.st_dev == meant.st_dev && here.st_ino == meant.st_ino) {
-		status = make_place(tree, rule);
-		onto = status < 0 ? status : mor_mount_open(tree->root, rule->path);
-		status = onto < 0 ? onto : mor_mount_bind(from, onto, attributes_of(rule, &here));
-		if (onto >= 0)
-			close(onto);
-	}
-	close(from);
+	copy = take(tree, rule);
+	if (copy < 0)
+		return copy == -ENOENT ? 0 : copy;
+	status = hang(tree, rule, copy);
+	close(copy);
 	return status;
 }
 
@@ -178,7 +219,7 @@ static int add_protects(const struct tree *tree)
 		if (fd < 0)
 			continue;
 		if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
-			status = mor_mount_bind(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
+			status = bind_over(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
 		close(fd);
 	}
 	return status;
@@ -274,7 +315,7 @@ static int add_links(const struct tree *tree, const char *path, char ret[PATH_MA
 
 /* What it may be started with, and by which names: of other names than the true ones those that a rule was given with.
  * Whoever asks through the broker does not need them; stat, chdir and execve do. */
-static int add_names(const struct tree *tree, const struct mor_plan *plan, const char *cwd)
+static int add_names(const struct tree *tree, const struct mor_plan *plan)
 {
 	char where[PATH_MAX];
 	int status = 0;
@@ -285,7 +326,7 @@ static int add_names(const struct tree *tree, const struct mor_plan *plan, const
 	for (size_t i = 0; status == 0 && i < plan->argc && i < 2; i++)
 		status = add_links(tree, plan->argv[i], NULL);
 	if (status == 0)
-		status = add_links(tree, cwd, where);
+		status = add_links(tree, plan->cwd, where);
 	/* The working directory must exist. If no rule opens it, it is empty. */
 	if (status == 0 && where[0] && !covered(tree, where, NULL) && !in_proc(where))
 		status = make_directories(tree, where, true);
@@ -348,35 +389,25 @@ static int turn(struct tree *tree)
 	return 0;
 }
 
-static int let_go(struct tree *tree)
+static int make_read_only(const struct tree *tree)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	*tree->step = "letting go of the host's tree";
-	if (fchdir(tree->old) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return -errno;
 	*tree->step = "making the small tree read-only";
 	return mount_setattr(tree->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
 static void close_tree(struct tree *tree)
 {
-	if (tree->old >= 0)
-		close(tree->old);
-	if (tree->root >= 0)
-		close(tree->root);
+	mor_fd_close(&tree->old);
+	mor_fd_close(&tree->root);
 }
 
-int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, const char **step)
+int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, const char **step)
 {
 	struct tree tree = { .paths = paths, .old = -1, .root = -1, .step = step };
-	char here[PATH_MAX];
-	const char *cwd = plan->cwd;
-	int status;
+	int status = turn(&tree);
 
-	if (!cwd)
-		cwd = getcwd(here, sizeof(here)) ? here : "/";
-	status = turn(&tree);
 	if (status == 0)
 		status = add_rules(&tree);
 	if (status == 0)
@@ -384,14 +415,18 @@ int mor_root_enter(const struct mor_paths *paths, const struct mor_plan *plan, c
 	if (status == 0)
 		status = add_protects(&tree);
 	if (status == 0)
-		status = add_names(&tree, plan, cwd);
+		status = add_names(&tree, plan);
 	if (status == 0)
-		status = let_go(&tree);
+		status = make_read_only(&tree);
 	close_tree(&tree);
-	/* The launcher goes where the plan says, and complains if it cannot. */
-	if (status == 0 && !plan->cwd && chdir(cwd) < 0)
-		*step = "the working directory", status = -errno;
 	return status;
+}
+
+/* Of a name that is to be unmounted the topmost mount is meant. */
+int mor_root_leave(const char **step)
+{
+	*step = "letting go of the host's tree";
+	return umount2("/", MNT_DETACH) < 0 ? -errno : 0;
 }
 
 /* ---- all that the host has ---- */
@@ -403,7 +438,7 @@ static int bind_entry(const struct tree *tree, const char *name, int from, bool 
 	if (directory ? mkdirat(tree->root, name, 0755) < 0 : mknodat(tree->root, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	onto = openat(tree->root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	status = onto < 0 ? -errno : mor_mount_bind(from, onto, 0);
+	status = onto < 0 ? -errno : bind_over(from, onto, 0);
 	if (onto >= 0)
 		close(onto);
 	return status;
@@ -469,8 +504,10 @@ int mor_root_whole(const struct mor_plan *plan, const char **step)
 	if (status == 0)
 		status = add_entries(&tree);
 	if (status == 0)
-		status = let_go(&tree);
+		status = make_read_only(&tree);
 	close_tree(&tree);
+	if (status == 0)
+		status = mor_root_leave(step);
 	if (status == 0 && !plan->cwd && known && chdir(here) < 0)
 		*step = "the working directory", status = -errno;
 	return status;

@@ -1,12 +1,19 @@
-/* See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the tree. */
+/*
+ * See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the tree.
+ *
+ * Who made one keeps a shared lock on it (flock), in a descriptor that no plugin gets; the kernel drops it with the last
+ * of our processes, however that ends. One that can be locked exclusively is nobody's.
+ */
 #include "jail/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,44 +23,77 @@
 #include "jail/plan.h"
 
 #define DEPTH_MAX 24
-#define PREFIX "mortise-"
+#define PREFIX "mortise-jail-"
 #define DIGITS 16
+#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* ---- making ---- */
+
+/* Between mkdir and flock somebody's sweep may take it for left behind: then another name is tried. A file system that
+ * knows no locks is none for sweeps either. -EAGAIN: it is gone, or will be. */
+static int keep_from_sweeps(const struct mor_scratch *scratch)
+{
+	struct stat st;
+
+	if (flock(scratch->dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EAGAIN;
+	return fstatat(scratch->parent, scratch->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ? -EAGAIN : 0;
+}
+
+static int try_to_make(struct mor_scratch *scratch)
+{
+	unsigned long long number;
+	int status;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
+	if (mkdirat(scratch->parent, scratch->name, 0700) < 0)
+		return errno == EEXIST ? -EAGAIN : -errno;
+	scratch->dir = openat(scratch->parent, scratch->name, OPEN_FLAGS);
+	if (scratch->dir < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	status = keep_from_sweeps(scratch);
+	if (status < 0)
+		mor_fd_close(&scratch->dir);
+	return status;
+}
 
 int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 {
-	unsigned long long number;
-	int status = 0;
+	int status = -EAGAIN;
 
 	scratch->parent = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (scratch->parent < 0)
 		return -errno;
-	for (int tries = 0; tries < 8; tries++) {
-		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-			return -EIO;
-		snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
-		status = mkdirat(scratch->parent, scratch->name, 0700) < 0 ? -errno : 0;
-		if (status != -EEXIST)
-			break;
-	}
-	if (status == 0) {
-		scratch->dir = openat(scratch->parent, scratch->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		status = scratch->dir < 0 ? -errno : 0;
-	}
+	for (int tries = 0; tries < 8 && status == -EAGAIN; tries++)
+		status = try_to_make(scratch);
 	if (status == 0 && (size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%s", parent, scratch->name) >=
 				   sizeof(scratch->path))
 		status = -ENAMETOOLONG;
 	return status;
 }
 
-static bool empty_directory(int top, int dir, int depth, unsigned *moved);
+/* ---- removing ---- */
+
+struct removal {
+	int top;
+	unsigned moved;
+	unsigned left; /* entries that may still be removed */
+};
+
+static bool empty_directory(struct removal *removal, int dir, int depth);
 
 /* One entry. false: it would not go. */
-static bool remove_entry(int top, int dir, const char *name, int depth, unsigned *moved)
+static bool remove_entry(struct removal *removal, int dir, const char *name, int depth)
 {
 	char other[32];
 	bool done;
 	int fd;
 
+	if (!removal->left)
+		return false;
+	removal->left--;
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return true;
 	if (errno != EISDIR && errno != EPERM)
@@ -61,23 +101,23 @@ static bool remove_entry(int top, int dir, const char *name, int depth, unsigned
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
 		return true;
 	if (depth == DEPTH_MAX) { /* too deep for our descriptors: lift it, the top's loop will come to it */
-		snprintf(other, sizeof(other), ".lifted-%u", (*moved)++);
+		snprintf(other, sizeof(other), ".lifted-%u", removal->moved++);
 		(void)fchmodat(dir, name, 0700, 0); /* its ".." changes: that is a write to it */
-		return renameat(dir, name, top, other) == 0;
+		return renameat(dir, name, removal->top, other) == 0;
 	}
-	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir, name, OPEN_FLAGS);
 	if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
-		fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(dir, name, OPEN_FLAGS);
 	if (fd < 0)
 		return false;
 	(void)fchmod(fd, 0700);
-	done = empty_directory(top, fd, depth + 1, moved);
+	done = empty_directory(removal, fd, depth + 1);
 	close(fd);
 	return done && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
 /* Reads from the start again after every batch, since removing shifts what is left. */
-static bool empty_directory(int top, int dir, int depth, unsigned *moved)
+static bool empty_directory(struct removal *removal, int dir, int depth)
 {
 	char batch[1024] __attribute__((aligned(8)));
 	bool again = true;
@@ -95,7 +135,7 @@ static bool empty_directory(int top, int dir, int depth, unsigned *moved)
 				at += entry->d_reclen;
 				if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 					continue;
-				if (!remove_entry(top, dir, entry->d_name, depth, moved))
+				if (!remove_entry(removal, dir, entry->d_name, depth))
 					return false;
 				again = true;
 			}
@@ -106,33 +146,117 @@ static bool empty_directory(int top, int dir, int depth, unsigned *moved)
 	return true;
 }
 
+static void remove_all(const struct mor_scratch *scratch, unsigned *left)
+{
+	struct removal removal = { .top = scratch->dir, .left = *left };
+
+	(void)fchmod(scratch->dir, 0700);
+	if (empty_directory(&removal, scratch->dir, 0))
+		(void)unlinkat(scratch->parent, scratch->name, AT_REMOVEDIR);
+	*left = removal.left;
+}
+
 void mor_scratch_remove(struct mor_scratch *scratch)
 {
-	unsigned moved = 0;
+	unsigned all = UINT_MAX;
 
-	if (scratch->dir >= 0) {
-		(void)fchmod(scratch->dir, 0700);
-		if (empty_directory(scratch->dir, scratch->dir, 0, &moved))
-			(void)unlinkat(scratch->parent, scratch->name, AT_REMOVEDIR);
-	}
+	if (scratch->dir >= 0)
+		remove_all(scratch, &all);
 	mor_fd_close(&scratch->dir);
 	mor_fd_close(&scratch->parent);
 }
 
-void mor_scratch_drop(const char *path)
+static bool is_name(const char *name)
 {
-	static const char start[] = MOR_SCRATCH_PARENT "/" PREFIX;
-	struct mor_scratch scratch = MOR_SCRATCH_INIT;
-	size_t len = sizeof(start) - 1;
+	size_t len = sizeof(PREFIX) - 1;
+
+	return strncmp(name, PREFIX, len) == 0 && strlen(name) == len + DIGITS &&
+	       strspn(name + len, "0123456789abcdef") == DIGITS;
+}
+
+/* Of this user; never by a link. scratch->dir stays -1 where it is not. */
+static void open_own(struct mor_scratch *scratch, const char *name)
+{
 	struct stat st;
 
-	if (strncmp(path, start, len) != 0 || strlen(path) != len + DIGITS || strspn(path + len, "0123456789abcdef") != DIGITS)
+	memcpy(scratch->name, name, sizeof(PREFIX) + DIGITS);
+	scratch->dir = openat(scratch->parent, name, OPEN_FLAGS);
+	if (scratch->dir >= 0 && (fstat(scratch->dir, &st) < 0 || st.st_uid != geteuid()))
+		mor_fd_close(&scratch->dir);
+}
+
+void mor_scratch_drop(const char *path)
+{
+	static const char start[] = MOR_SCRATCH_PARENT "/";
+	struct mor_scratch scratch = MOR_SCRATCH_INIT;
+	size_t len = sizeof(start) - 1;
+
+	if (strncmp(path, start, len) != 0 || !is_name(path + len))
 		return;
-	memcpy(scratch.name, strrchr(path, '/') + 1, sizeof(PREFIX) + DIGITS);
 	scratch.parent = open(MOR_SCRATCH_PARENT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (scratch.parent >= 0)
-		scratch.dir = openat(scratch.parent, scratch.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (scratch.dir >= 0 && (fstat(scratch.dir, &st) < 0 || st.st_uid != geteuid()))
-		mor_fd_close(&scratch.dir);
+		open_own(&scratch, path + len);
 	mor_scratch_remove(&scratch);
+}
+
+/* ---- sweeping ---- */
+
+/* What one start does at most. 0.2 us for each name in the parent would be a fifth of a start where there are many
+ * (750: 0.2 ms warm, 0.4 cold): such a parent is gone through by one start in 32 only, and to its end. */
+#define CROWDED 4096 /* bytes, as stat tells it */
+#define SELDOM 32
+#define BATCH 32768
+#define BATCHES 64
+#define LOOK_AT 16
+#define REMOVE 1000
+
+static void sweep_one(int parent, const char *name, unsigned *left)
+{
+	struct mor_scratch scratch = { .parent = parent, .dir = -1 };
+
+	open_own(&scratch, name);
+	if (scratch.dir >= 0 && flock(scratch.dir, LOCK_EX | LOCK_NB) == 0)
+		remove_all(&scratch, left);
+	mor_fd_close(&scratch.dir);
+}
+
+/* Some of those that are named like ours, from a random one on: most belong to somebody who lives. */
+static void sweep_batch(int parent, const char *batch, long size, unsigned from, unsigned *left)
+{
+	const char *names[BATCH / 48]; /* no record of such a name is shorter */
+	unsigned count = 0;
+
+	for (long at = 0; at < size;) {
+		const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
+
+		at += entry->d_reclen;
+		if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) && is_name(entry->d_name) &&
+		    count < sizeof(names) / sizeof(*names))
+			names[count++] = entry->d_name;
+	}
+	for (unsigned i = 0; i < count && i < LOOK_AT && *left; i++)
+		sweep_one(parent, names[(from + i) % count], left);
+}
+
+static bool is_crowded(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) < 0 || st.st_size > CROWDED;
+}
+
+void mor_scratch_sweep(const char *parent)
+{
+	static char batch[BATCH] __attribute__((aligned(8)));
+	unsigned left = REMOVE, random = 0;
+	int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size;
+
+	if (dir < 0)
+		return;
+	if (getrandom(&random, sizeof(random), 0) == sizeof(random) && (random % SELDOM == 0 || !is_crowded(dir))) {
+		for (int i = 0; i < BATCHES && (size = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0; i++)
+			sweep_batch(dir, batch, size, random / SELDOM, &left);
+	}
+	mor_fd_close(&dir);
 }

@@ -6,12 +6,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "jail/confine.h"
@@ -68,43 +66,11 @@ static ssize_t take_order(int socket, union order_room *order, int namespaces[MO
 	return n;
 }
 
-static _Noreturn void be_hand(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size,
-			      struct mor_view_shared *shared, pid_t parent)
-{
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(1);
-	mor_view_make(namespaces, texts, size, shared);
-	_exit(0);
-}
-
-static void carry_out(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size,
-		      struct mor_view_shared *shared)
-{
-	struct mor_setup_failure *failure = &shared->answer.failure;
-	pid_t self = getpid(), pid = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
-	int status = 0, r;
-
-	if (pid == 0)
-		be_hand(namespaces, texts, size, shared, self);
-	if (pid < 0) {
-		mor_setup_fail(failure, MOR_AT_FORK, errno, "cannot start a process");
-		return;
-	}
-	do
-		r = waitpid(pid, &status, 0);
-	while (r < 0 && errno == EINTR);
-	if (r == pid && status == 0)
-		return;
-	if (shared->busy) /* the guardian sees our end, and ends the plugin */
-		_exit(1);
-	mor_setup_fail(failure, MOR_AT_FORK, EINTR, "the process that makes it was killed");
-}
-
-static _Noreturn void be_maker(int socket, struct mor_view_shared *shared, pid_t parent)
+static _Noreturn void be_maker(int socket, pid_t parent)
 {
 	static union order_room order;
+	static struct mor_view_answer answer;
 	int namespaces[MOR_VIEW_NAMESPACES] = { -1, -1, -1 };
-	struct mor_view_answer *answer = &shared->answer;
 	sigset_t all;
 	ssize_t n;
 
@@ -120,33 +86,28 @@ static _Noreturn void be_maker(int socket, struct mor_view_shared *shared, pid_t
 
 		if (order.head.kind != MOR_GUARD_SWITCH_VIEW)
 			continue;
-		answer->failure.step = 0;
-		answer->changed = answer->grants.used = 0;
-		carry_out(namespaces, order.head.texts, size, shared);
-		send(socket, answer, offsetof(struct mor_view_answer, grants.bytes) + answer->grants.used, MSG_NOSIGNAL);
+		answer.failure.step = 0;
+		answer.changed = answer.grants.used = 0;
+		mor_view_make(namespaces, order.head.texts, size, &answer);
+		send(socket, &answer, offsetof(struct mor_view_answer, grants.bytes) + answer.grants.used, MSG_NOSIGNAL);
 	}
 	_exit(0);
 }
 
 int mor_view_begin(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	struct mor_view_shared *shared;
 	pid_t self = getpid(), pid;
 	int ends[2];
 
 	if (!(plan->level.flags & MOR_JAIL_VIEW))
 		return 0;
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		return mor_setup_fail(failure, MOR_AT_FORK, errno, "no memory");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return mor_setup_fail(failure, MOR_AT_FORK, errno, "cannot make a socket");
 	pid = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
 	if (pid == 0)
-		be_maker(ends[1], shared, self);
+		be_maker(ends[1], self);
 	if (pid < 0)
 		mor_setup_fail(failure, MOR_AT_FORK, errno, "cannot start a process");
-	munmap(shared, sizeof(*shared));
 	close(ends[1]);
 	maker = ends[0];
 	return pid < 0 ? -1 : 0;

@@ -5,17 +5,19 @@
  *   host     a copy of the host's tree, in which nobody lives: from it come stage and writable directories
  *   plugin   what the plugin sees: its root is a small tmpfs, on which the host's top-level directories (guarded) or the
  *            files of its rules (t1) hang; a view lies on top, one mount per touched top-level directory
- *   shop     a copy of the plugin's, made for one order: there the new mounts are put together, seen by nobody
+ *   shop     a copy of the plugin's without a view: there the new mounts are put together, seen by nobody. It serves
+ *            the next order too, unless something had to be mounted in it
  *
- * The maker is a process of its own, outside all of them: the guardian of a confined plugin has given up the system calls
- * for this by the time of the first order. For each order it forks a child that enters, does it and ends.
+ * The maker is a process of its own: the guardian of a confined plugin has given up the system calls for this by the time of
+ * the first order. With that it enters the plugin's user namespace, and stays; between orders it waits in `host`. It keeps
+ * all capabilities there, so the plugin, which has none, can neither trace it nor look at what it holds.
  *
  * Who runs what:
  *   guardian  mor_view_begin()    before the launch: forks the maker
  *   launcher  mor_view_split()    in the new namespaces, before its own root is made: hands the namespaces to the maker;
  *             mor_view_enter()    the same, and a root with all that the host has (guarded)
  *   guardian  mor_view_order()    passes an order on;  mor_view_fd(), mor_view_receive(): its answer
- *   maker     mor_view_make()     in the child: one order
+ *   maker     mor_view_make()     one order
  */
 #ifndef MOR_JAIL_VIEW_H
 #define MOR_JAIL_VIEW_H
@@ -46,13 +48,6 @@ struct mor_view_answer {
 	struct mor_view_texts grants;     /* sent as far as it is used                             */
 };
 
-/* Shared by the maker and its children. */
-struct mor_view_shared {
-	struct mor_view_answer answer;
-	struct mor_view_texts places; /* what the view lies on now */
-	bool busy;                    /* the plugin's own mounts are being changed: who dies now leaves a mess */
-};
-
 enum mor_view_namespace { MOR_VIEW_USER, MOR_VIEW_HOST, MOR_VIEW_PLUGIN, MOR_VIEW_NAMESPACES };
 
 /* All: 0, or -1 with *failure filled. Without MOR_JAIL_VIEW in the plan nothing is done. */
@@ -65,8 +60,7 @@ int mor_view_order(const struct mor_guard_order *order, size_t size); /* 0, -1: 
 /* 1: an answer; 0: none now; -1: the maker has ended, and nobody knows what the plugin sees. */
 int mor_view_receive(struct mor_view_answer *ret);
 
-/* texts: as in struct mor_guard_order; the last byte is NUL. Leaves its result in *shared. */
-void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size,
-		   struct mor_view_shared *shared);
+/* texts: as in struct mor_guard_order; the last byte is NUL. Returns only while it is known what the plugin sees. */
+void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size, struct mor_view_answer *ret);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * One order, in a process of its own: enters the plugin's namespaces, puts the new view together in the shop, then changes
- * the plugin's mounts. Whatever fails before that changes nothing.
+ * One order: puts the new view together in the shop, then changes the plugin's mounts. Whatever fails before that changes
+ * nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,19 +17,31 @@
 #include "jail/root.h"
 #include "jail/view_shop.h"
 
-enum { MOUNTS_MAX = 20000, TOUCHED_MAX = 256 };
+enum { MOUNTS_MAX = 20000 };
 
 struct order {
 	const int *namespaces;
-	struct mor_view_shared *shared;
-	struct mor_setup_failure *failure;
+	struct mor_view_answer *answer;
+	struct mor_setup_failure *failure; /* mostly the answer's */
 	const char *stage;                 /* "": none */
 	const char *writable[MOR_VIEW_WRITABLE];
 	size_t writable_count;
-	int stage_tree, writable_trees[MOR_VIEW_WRITABLE]; /* detached mounts */
+	int stage_tree;                    /* a detached mount */
+	int writable_dirs[MOR_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
+	bool late[MOR_VIEW_WRITABLE];      /* to be mounted in the plugin's namespace */
+};
+
+/* What outlives an order. */
+static struct {
+	bool inside; /* in the user namespace */
+	bool busy;   /* the plugin's own mounts are being changed: who ends now leaves a mess */
+	int root;    /* the plugin's root, in its own namespace; -1: not yet opened */
+	struct mor_view_texts places; /* what the view lies on now */
 	struct mor_view_shop shop;
-	int ready[TOUCHED_MAX];            /* detached mounts, in the order of shop.touched */
-	size_t ready_count;
+} maker = {
+	.root = -1,
+	.shop = { .own_fds = -1, .self = -1, .namespace = -1, .root = -1, .stage_place = -1, .apart_place = -1, .nothing = -1,
+		  .writer = -1 },
 };
 
 static int refused(const struct order *order, const char *what)
@@ -43,6 +57,7 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 	for (texts += strlen(texts) + 1; texts < end; texts += strlen(texts) + 1) {
 		if (order->writable_count == MOR_VIEW_WRITABLE || texts[0] != '/')
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "too many writable directories");
+		order->writable_dirs[order->writable_count] = -1;
 		order->writable[order->writable_count++] = texts;
 	}
 	return 0;
@@ -57,57 +72,99 @@ static int enter(const struct order *order, enum mor_view_namespace which)
 	return setns(order->namespaces[which], kind) < 0 ? refused(order, "to enter the plugin's namespaces") : 0;
 }
 
-/* A directory of the host as a mount that belongs nowhere yet. */
-static int fetch(const struct order *order, const char *path, unsigned flags, int *ret)
+/* /proc must be one that knows us: the plugin's may be that of another PID namespace. */
+static int open_handles(const struct order *order)
 {
-	struct stat st;
+	struct mor_view_shop *shop = &maker.shop;
 
-	*ret = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
-	if (*ret < 0 && errno == EINVAL)
-		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it", path);
-	if (*ret < 0 || fstat(*ret, &st) < 0)
-		return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", path);
-	return S_ISDIR(st.st_mode) ? 0 : mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", path);
-}
-
-static int fetch_all(struct order *order)
-{
-	if (enter(order, MOR_VIEW_HOST) < 0 || fetch(order, order->stage, 0, &order->stage_tree) < 0)
-		return -1;
-	for (size_t i = 0; i < order->writable_count; i++)
-		if (fetch(order, order->writable[i], AT_RECURSIVE, &order->writable_trees[i]) < 0)
-			return -1;
-	return 0;
-}
-
-static int open_handles(struct order *order)
-{
-	struct mor_view_shop *shop = &order->shop;
-
-	shop->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	shop->self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (shop->own_fds < 0)
+		shop->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (shop->self < 0)
+		shop->self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return shop->own_fds < 0 || shop->self < 0 ? refused(order, "/proc") : 0;
 }
 
 /* The plugin's root is read-only for all; through this mount of it, which nobody else has, names can be made and removed. */
-static int open_writer(struct order *order)
+static int open_writer(const struct order *order)
 {
 	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
 	int writer = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	if (writer < 0 || mount_setattr(writer, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return refused(order, "a copy of the plugin's root");
-	order->shop.writer = writer;
+	if (writer < 0 || mount_setattr(writer, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0) {
+		refused(order, "a copy of the plugin's root");
+		mor_shop_close(&writer, 1);
+		return -1;
+	}
+	maker.shop.writer = writer;
+	return 0;
+}
+
+/* With the first order; by then the plugin's root is there. Ends in `host`, as every order does. */
+static int move_in(const struct order *order)
+{
+	if (maker.root >= 0)
+		return 0;
+	if (!maker.inside && (open_handles(order) < 0 || enter(order, MOR_VIEW_USER) < 0))
+		return -1;
+	maker.inside = true;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel may forget it with a change of rights */
+	if (enter(order, MOR_VIEW_PLUGIN) < 0 || (maker.shop.writer < 0 && open_writer(order) < 0))
+		return -1;
+	maker.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (maker.root < 0)
+		return refused(order, "the plugin's root");
+	return enter(order, MOR_VIEW_HOST);
+}
+
+/* ---- what the host has ---- */
+
+/* The stage as a mount that belongs nowhere yet. */
+static int fetch_stage(struct order *order)
+{
+	struct stat st;
+	int tree = open_tree(AT_FDCWD, order->stage, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	order->stage_tree = tree;
+	if (tree < 0 && errno == EINVAL)
+		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it", order->stage);
+	if (tree < 0 || fstat(tree, &st) < 0)
+		return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", order->stage);
+	return S_ISDIR(st.st_mode) ? 0 : mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", order->stage);
+}
+
+static int fetch_all(struct order *order)
+{
+	if (fetch_stage(order) < 0)
+		return -1;
+	for (size_t i = 0; i < order->writable_count; i++) {
+		order->writable_dirs[i] = open(order->writable[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (order->writable_dirs[i] < 0)
+			return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", order->writable[i]);
+	}
+	return 0;
+}
+
+/* Only in their own namespace can they become mounts. */
+static int copy_writable(struct order *order)
+{
+	for (size_t i = 0; i < order->writable_count; i++) {
+		int copy = mor_mount_copy(order->writable_dirs[i], MOR_VIEW_SAFE);
+
+		if (copy < 0)
+			return mor_setup_fail(order->failure, MOR_AT_STAGE, -copy, "%s", order->writable[i]);
+		close(order->writable_dirs[i]);
+		order->writable_dirs[i] = copy;
+	}
 	return 0;
 }
 
 /* ---- places ---- */
 
-static int detach_all(const struct order *order, const struct mor_view_texts *places)
+static int detach_all(const struct order *order)
 {
 	char path[NAME_MAX + 2] = "/";
 
-	for (const char *place = NULL; (place = mor_view_next(places, place));) {
+	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));) {
 		memcpy(path + 1, place + 1, strlen(place + 1) + 1);
 		if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
 			return refused(order, "to take the view away");
@@ -124,23 +181,24 @@ static bool has(const struct mor_view_texts *places, const char *name)
 }
 
 /* Names that were made on the plugin's root, unless `but` has them still. */
-static void remove_made(const struct order *order, const struct mor_view_texts *places, const struct mor_view_texts *but)
+static void remove_made(const struct mor_view_texts *places, const struct mor_view_texts *but)
 {
+	int writer = maker.shop.writer;
+
 	for (const char *place = NULL; (place = mor_view_next(places, place));) {
-		if (place[0] != MOR_PLACE_MADE || (but && has(but, place + 1)))
+		if (place[0] != MOR_PLACE_MADE || has(but, place + 1))
 			continue;
-		if (unlinkat(order->shop.writer, place + 1, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
-			(void)unlinkat(order->shop.writer, place + 1, 0);
+		if (unlinkat(writer, place + 1, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
+			(void)unlinkat(writer, place + 1, 0);
 	}
 }
 
 /* A name that the view before had to make is still only ours. */
-static void inherit_made(struct order *order)
+static void inherit_made(void)
 {
-	const struct mor_view_texts *old = &order->shared->places;
-	struct mor_view_texts *touched = &order->shop.touched;
+	struct mor_view_texts *touched = &maker.shop.touched;
 
-	for (const char *place = NULL; (place = mor_view_next(old, place));)
+	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));)
 		for (const char *now = NULL; place[0] == MOR_PLACE_MADE && (now = mor_view_next(touched, now));)
 			if (strcmp(now + 1, place + 1) == 0)
 				touched->bytes[now - touched->bytes] = MOR_PLACE_MADE;
@@ -148,47 +206,65 @@ static void inherit_made(struct order *order)
 
 /* ---- the shop ---- */
 
-static int build(struct order *order)
+static int open_shop(const struct order *order)
 {
-	struct mor_view_shop *shop = &order->shop;
-
+	if (enter(order, MOR_VIEW_PLUGIN) < 0)
+		return -1;
 	if (unshare(CLONE_NEWNS) < 0)
 		return refused(order, "one more mount namespace; see user.max_mnt_namespaces");
-	shop->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (shop->root < 0)
-		return refused(order, "the plugin's root");
-	if (detach_all(order, &order->shared->places) < 0 || mor_shop_open(shop, order->stage_tree) < 0 ||
-	    mor_shop_show(shop) < 0)
-		return -1;
-	for (size_t i = 0; i < order->writable_count; i++)
-		if (mor_shop_writable(shop, order->writable[i], order->writable_trees[i]) < 0)
-			return -1;
-	inherit_made(order);
+	return detach_all(order) < 0 ? -1 : mor_shop_open(&maker.shop);
+}
+
+static int enter_shop(const struct order *order)
+{
+	const struct mor_view_shop *shop = &maker.shop;
+
+	if (setns(shop->namespace, CLONE_NEWNS) < 0 || fchdir(shop->self) < 0)
+		return refused(order, "to enter the shop");
 	return 0;
 }
 
-static int pick_up(struct order *order)
+/* Mostly the plugin's tree has them already, and writable: then nothing is mounted. */
+static int add_writable(struct order *order)
 {
-	for (const char *place = NULL; (place = mor_view_next(&order->shop.touched, place)); order->ready_count++) {
-		int *fd = &order->ready[order->ready_count];
+	struct mor_view_shop *shop = &maker.shop;
+	bool there = true;
 
-		if (order->ready_count == TOUCHED_MAX)
-			return mor_setup_fail(order->failure, MOR_AT_STAGE, E2BIG, "more than %d top-level names", TOUCHED_MAX);
-		*fd = open_tree(order->shop.root, place + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-								  AT_SYMLINK_NOFOLLOW);
-		if (*fd < 0)
-			return refused(order, "a copy of the view");
+	for (size_t i = 0; there && i < order->writable_count; i++)
+		there = mor_shop_has(shop, order->writable[i], order->writable_dirs[i]);
+	if (there)
+		return 0;
+	if (enter(order, MOR_VIEW_HOST) < 0 || copy_writable(order) < 0 || enter_shop(order) < 0)
+		return -1;
+	for (size_t i = 0; i < order->writable_count; i++) {
+		int status = mor_shop_writable(shop, order->writable[i], order->writable_dirs[i]);
+
+		if (status < 0)
+			return -1;
+		order->late[i] = status > 0;
 	}
 	return 0;
 }
 
+static int build(struct order *order)
+{
+	struct mor_view_shop *shop = &maker.shop;
+
+	if ((shop->namespace < 0 && open_shop(order) < 0) || enter_shop(order) < 0)
+		return -1;
+	if (mor_shop_take(shop, order->stage_tree, order->stage) < 0 || mor_shop_show(shop) < 0 || add_writable(order) < 0)
+		return -1;
+	inherit_made();
+	return mor_shop_pick_up(shop);
+}
+
 static int grant_all(const struct order *order)
 {
-	struct mor_view_texts *grants = &order->shared->answer.grants;
+	struct mor_view_texts *grants = &order->answer->grants;
 	char path[NAME_MAX + 2] = "/";
 	int status = 0;
 
-	for (const char *place = NULL; status == 0 && (place = mor_view_next(&order->shop.touched, place));) {
+	for (const char *place = NULL; status == 0 && (place = mor_view_next(&maker.shop.touched, place));) {
 		memcpy(path + 1, place + 1, strlen(place + 1) + 1);
 		status = mor_view_add(grants, MOR_GRANT_READ, path);
 	}
@@ -199,52 +275,64 @@ static int grant_all(const struct order *order)
 
 /* ---- the plugin's own mounts ---- */
 
-static int attach_all(struct order *order, int root)
+static int attach_writable(const struct order *order, const char *path, int tree)
 {
-	const struct mor_view_texts *touched = &order->shop.touched;
+	int onto = mor_mount_open(maker.root, path), status = onto < 0 ? onto : 0;
+
+	if (onto >= 0 && move_mount(tree, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		status = -errno;
+	mor_shop_close(&onto, 1);
+	return status < 0 ? mor_setup_fail(order->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to mount %s", path) : 0;
+}
+
+static int attach_all(const struct order *order)
+{
+	const struct mor_view_shop *shop = &maker.shop;
 	size_t i = 0;
 
-	for (const char *place = NULL; (place = mor_view_next(touched, place)); i++) {
-		if (move_mount(order->ready[i], "", root, place + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++) {
+		if (move_mount(shop->ready[i], "", maker.root, place + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return refused(order, "to mount the view");
-		if (mor_view_add(&order->shared->places, place[0], place + 1) < 0)
+		if (mor_view_add(&maker.places, place[0], place + 1) < 0)
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, E2BIG, "too many names");
 	}
+	for (i = 0; i < order->writable_count; i++)
+		if (order->late[i] && attach_writable(order, order->writable[i], order->writable_dirs[i]) < 0)
+			return -1;
 	return 0;
 }
 
 /* From here on there is no way back to the old view, but always one to none. */
-static int commit(struct order *order, int root)
+static int commit(const struct order *order)
 {
-	struct mor_view_shared *shared = order->shared;
-	struct mor_view_texts old = shared->places;
+	struct mor_view_texts old = maker.places;
 	struct mor_setup_failure ignored;
 
-	shared->busy = true;
-	if (enter(order, MOR_VIEW_PLUGIN) < 0 || detach_all(order, &shared->places) < 0)
+	maker.busy = true;
+	if (enter(order, MOR_VIEW_PLUGIN) < 0 || detach_all(order) < 0)
 		return -1; /* still busy: the guardian ends the plugin */
-	shared->places.used = 0;
-	shared->answer.changed = 1;
-	if (attach_all(order, root) < 0) {
+	maker.places.used = 0;
+	order->answer->changed = 1;
+	if (attach_all(order) < 0) {
 		struct order undo = *order;
 
 		undo.failure = &ignored;
-		if (detach_all(&undo, &shared->places) < 0)
+		if (detach_all(&undo) < 0)
 			return -1;
-		shared->places.used = shared->answer.grants.used = 0;
+		maker.places.used = order->answer->grants.used = 0;
 	}
-	remove_made(order, &old, &shared->places);
-	shared->busy = false;
+	remove_made(&old, &maker.places);
+	maker.busy = false;
 	return order->failure->step ? -1 : 0;
 }
 
 /* Whether a name that the old view made on the root is a file there and a directory in the new one, or the other way. */
 static bool must_clear(const struct order *order)
 {
-	for (const char *place = NULL; (place = mor_view_next(&order->shared->places, place));) {
+	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));) {
 		struct stat here, there;
 
-		if (place[0] == MOR_PLACE_MADE && fstatat(order->shop.writer, place + 1, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (place[0] == MOR_PLACE_MADE && fstatat(maker.shop.writer, place + 1, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    fstatat(order->stage_tree, place + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISDIR(here.st_mode) != S_ISDIR(there.st_mode))
 			return true;
@@ -252,42 +340,49 @@ static bool must_clear(const struct order *order)
 	return false;
 }
 
+/* ---- all of it ---- */
+
 static int carry_out(struct order *order)
 {
-	int root;
-
-	if (open_handles(order) < 0 || enter(order, MOR_VIEW_USER) < 0 || (order->stage[0] && fetch_all(order) < 0) ||
-	    enter(order, MOR_VIEW_PLUGIN) < 0 || open_writer(order) < 0)
+	if (move_in(order) < 0)
 		return -1;
-	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return refused(order, "the plugin's root");
-	if (order->stage[0] && must_clear(order) && commit(order, root) < 0)
+	if (!order->stage[0])
+		return commit(order);
+	if (fetch_all(order) < 0 || (must_clear(order) && commit(order) < 0))
 		return -1;
-	if (order->stage[0] && (build(order) < 0 || pick_up(order) < 0 || grant_all(order) < 0))
-		return -1;
-	return commit(order, root);
+	return build(order) < 0 || grant_all(order) < 0 ? -1 : commit(order);
 }
 
-void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size, struct mor_view_shared *shared)
+static void tell_failure(const struct order *order)
 {
-	static struct order order; /* too large for comfort on a stack */
+	struct mor_view_answer *answer = order->answer;
+	struct mor_setup_failure why = answer->failure;
 
-	order.namespaces = namespaces;
-	order.shared = shared;
-	order.failure = order.shop.failure = &shared->answer.failure;
-	order.shop.budget = MOUNTS_MAX;
-	order.shop.writer = -1;
-	if (read_texts(&order, texts, size) < 0 || carry_out(&order) == 0)
+	if (answer->changed)
+		mor_setup_fail(&answer->failure, why.step, why.error, "%s; the view before is gone", why.text);
+	answer->grants.used = 0;
+	if (maker.shop.writer >= 0)
+		remove_made(&maker.shop.touched, &maker.places);
+}
+
+void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size, struct mor_view_answer *ret)
+{
+	struct order order = { .namespaces = namespaces, .answer = ret, .failure = &ret->failure, .stage_tree = -1 };
+
+	maker.shop.failure = &ret->failure;
+	maker.shop.budget = MOUNTS_MAX;
+	if (read_texts(&order, texts, size) < 0)
 		return;
-	if (shared->busy)
-		_exit(1);
-	if (shared->answer.changed) {
-		struct mor_setup_failure why = shared->answer.failure;
-
-		mor_setup_fail(&shared->answer.failure, why.step, why.error, "%s; the view before is gone", why.text);
+	if (carry_out(&order) < 0) {
+		if (maker.busy)
+			_exit(1);
+		tell_failure(&order);
+		maker.shop.used = true; /* whatever is in it */
 	}
-	shared->answer.grants.used = 0;
-	if (order.shop.writer >= 0)
-		remove_made(&order, &order.shop.touched, &shared->places);
+	mor_shop_clear(&maker.shop);
+	mor_shop_close(order.writable_dirs, order.writable_count);
+	mor_shop_close(&order.stage_tree, 1);
+	/* In `plugin` live the plugin's processes alone. */
+	if (maker.inside && setns(namespaces[MOR_VIEW_HOST], CLONE_NEWNS) < 0)
+		_exit(1);
 }

@@ -1,6 +1,7 @@
 /* What view_stage.c builds with: mounts, and the shop itself. See view_shop.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -44,9 +45,23 @@ bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name)
 	return false;
 }
 
-bool mor_shop_is_open(int dir, int mode)
+int mor_shop_note_mounts(struct mor_view_shop *shop, const char *name)
 {
-	return faccessat(dir, "", mode, AT_EMPTY_PATH | AT_EACCESS) == 0;
+	size_t len = strlen(name);
+	char *more = mor_realloc(shop->mounts, shop->mounts_len + len + 2);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + shop->mounts_len, name, len);
+	memcpy(more + shop->mounts_len + len, "/", 2);
+	shop->mounts = more;
+	shop->mounts_len += len + 2;
+	return 0;
+}
+
+bool mor_shop_is_open(int dir, const char *name, int mode)
+{
+	return faccessat(dir, name, mode, AT_EMPTY_PATH | AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* ---- mounts ---- */
@@ -59,23 +74,30 @@ static int spend(struct mor_view_shop *shop)
 	return 0;
 }
 
-int mor_shop_bind(struct mor_view_shop *shop, int from, int onto, uint64_t attributes)
+int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes)
 {
 	int status = spend(shop);
 
-	return status < 0 ? status : mor_mount_bind(from, onto, attributes);
+	return status < 0 ? status : mor_mount_copy(from, attributes);
 }
 
-/* A copy of one directory's mount, under a name in our working directory. */
-static int hang_up(int from, const char *name)
+static int attach(int mnt, int onto)
 {
-	int tree = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH), status = 0;
+	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
 
-	if (tree < 0)
-		return -errno;
-	if (move_mount(tree, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		status = -errno;
-	close(tree);
+int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto)
+{
+	shop->used = true;
+	return attach(mnt, onto);
+}
+
+int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto)
+{
+	int status = mnt < 0 ? mnt : mor_shop_attach(shop, mnt, onto);
+
+	if (mnt >= 0)
+		close(mnt);
 	return status;
 }
 
@@ -97,30 +119,54 @@ static int make_mount(const char *type, const char *const options[][2], uint64_t
 	return status < 0 ? status : mnt;
 }
 
-int mor_shop_attach(int mnt, int onto)
+/* Layers are named by our own descriptors of them, so overlay's options never contain a name of the stage: commas, colons,
+ * backslashes and length do not matter. Linux 6.1 wants them in the namespace that we are in. */
+static int overlay(int from, int base)
 {
-	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	char layers[64];
+	const char *const options[][2] = { { "lowerdir", layers }, { NULL, NULL } };
+
+	snprintf(layers, sizeof(layers), "fd/%d:fd/%d", from, base);
+	return make_mount("overlay", options, MOR_VIEW_SHOWN);
 }
 
-int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, int at)
+/* Off the top of that place, whatever it is. A leftover would be there for the next order to see. */
+static void take_off(struct mor_view_shop *shop, int place)
 {
-	static const char *const layers[][2] = { { "lowerdir", "over:under" }, { NULL, NULL } };
-	int status = spend(shop), mnt;
+	char name[24];
 
-	if (status == 0)
-		status = hang_up(from, "over");
+	snprintf(name, sizeof(name), "fd/%d", place);
+	if (umount2(name, MNT_DETACH) < 0)
+		shop->used = true;
+}
+
+/* The stage lies within what it covers, as under a home directory: no layer may be inside of another. Behind an overlay of
+ * its own, over nothing, the stage's directory is one of another file system. */
+static int overlay_apart(struct mor_view_shop *shop, int from, int base)
+{
+	int apart = overlay(from, shop->nothing), mnt;
+
+	if (apart < 0)
+		return apart;
+	mnt = attach(apart, shop->apart_place);
+	if (mnt == 0) {
+		mnt = overlay(apart, base);
+		take_off(shop, shop->apart_place);
+	}
+	close(apart);
+	return mnt;
+}
+
+/* Mostly its name tells. The kernel would, too, but writes each refusal into its log. */
+int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char *name)
+{
+	int status = spend(shop), mnt = -ELOOP;
+
 	if (status < 0)
 		return status;
-	status = hang_up(base, "under");
-	if (status == 0) {
-		mnt = make_mount("overlay", layers, MOR_VIEW_SHOWN);
-		status = mnt < 0 ? mnt : mor_shop_attach(mnt, at);
-		if (mnt >= 0)
-			close(mnt);
-		umount2("under", MNT_DETACH);
-	}
-	umount2("over", MNT_DETACH);
-	return status;
+	if (!below(shop->stage_name, name))
+		mnt = overlay(from, base);
+	return mnt == -ELOOP ? overlay_apart(shop, from, base) : mnt;
 }
 
 int mor_shop_cover(struct mor_view_shop *shop, int at)
@@ -134,7 +180,7 @@ int mor_shop_cover(struct mor_view_shop *shop, int at)
 		return status < 0 ? status : -errno;
 	snprintf(mode, sizeof(mode), "%o", st.st_mode & 07777);
 	mnt = make_mount("tmpfs", options, MOR_VIEW_SAFE);
-	status = mnt < 0 ? mnt : mor_shop_attach(mnt, at);
+	status = mnt < 0 ? mnt : mor_shop_attach(shop, mnt, at);
 	if (status < 0 && mnt >= 0)
 		close(mnt);
 	return status < 0 ? status : mnt;
@@ -145,6 +191,101 @@ int mor_shop_seal(int mnt)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
 	return mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+/* ---- places ---- */
+
+bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter)
+{
+	static const char *const never[] = { "", "proc", "sys", "dev" };
+	char name[NAME_MAX + 1];
+	size_t len = strcspn(path + 1, "/");
+
+	if (len > NAME_MAX)
+		return false;
+	memcpy(name, path + 1, len);
+	name[len] = 0;
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+		if (strcmp(name, never[i]) == 0)
+			return false;
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place));)
+		if (strcmp(place + 1, name) == 0)
+			return true;
+	if (mor_view_add(&shop->touched, letter, name) < 0)
+		return false;
+	if (shop->touched_count < MOR_VIEW_PLACES)
+		shop->ready[shop->touched_count] = -1;
+	shop->touched_count++;
+	return true;
+}
+
+/* Its number among the touched; touched_count: none. */
+static size_t place_of(const struct mor_view_shop *shop, const char *path)
+{
+	size_t len = strcspn(path + 1, "/"), i = 0;
+
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++)
+		if (strncmp(place + 1, path + 1, len) == 0 && !place[1 + len])
+			break;
+	return i;
+}
+
+int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *dest)
+{
+	size_t at = place_of(shop, dest);
+
+	if (mnt < 0 || shop->link_count || strchr(dest + 1, '/') || at >= MOR_VIEW_PLACES)
+		return mor_shop_hang(shop, mnt, onto);
+	shop->ready[at] = mnt;
+	return 0;
+}
+
+int mor_shop_kept(const struct mor_view_shop *shop, const char *path)
+{
+	size_t at = place_of(shop, path);
+
+	return at < shop->touched_count && at < MOR_VIEW_PLACES ? shop->ready[at] : -1;
+}
+
+int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
+{
+	int mnt = mor_shop_kept(shop, path), onto, status;
+	char top[NAME_MAX + 2];
+
+	if (mnt < 0)
+		return 0;
+	snprintf(top, sizeof(top), "%.*s", (int)strcspn(path + 1, "/") + 1, path);
+	onto = mor_mount_open(shop->root, top);
+	if (onto < 0)
+		return onto;
+	shop->ready[place_of(shop, path)] = -1;
+	status = mor_shop_hang(shop, mnt, onto);
+	close(onto);
+	return status;
+}
+
+static int pick_up_one(struct mor_view_shop *shop, size_t number, const char *name)
+{
+	const unsigned how = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW;
+
+	if (number >= MOR_VIEW_PLACES)
+		return mor_setup_fail(shop->failure, MOR_AT_STAGE, E2BIG, "more than %d top-level names", MOR_VIEW_PLACES);
+	if (shop->ready[number] < 0)
+		shop->ready[number] = open_tree(shop->root, name, how);
+	return shop->ready[number] < 0
+		       ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses a copy of the view") : 0;
+}
+
+int mor_shop_pick_up(struct mor_view_shop *shop)
+{
+	size_t i = 0;
+
+	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++)
+		if (pick_up_one(shop, i, place + 1) < 0)
+			return -1;
+	if (!shop->used)
+		take_off(shop, shop->stage_place);
+	return 0;
 }
 
 /* ---- the shop itself ---- */
@@ -221,28 +362,71 @@ static int read_mounts(struct mor_view_shop *shop)
 	return 0;
 }
 
-/* Mounted over the root, where nobody steps on it: names begin at handles below it. */
-static int open_room(void)
+static int make_place(int room, const char *name, int *ret)
+{
+	if (mkdirat(room, name, 0700) < 0)
+		return -errno;
+	*ret = openat(room, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *ret < 0 ? -errno : 0;
+}
+
+/* A place of our own, mounted over the root, where nobody steps on it: names begin at handles below. */
+static int open_room(struct mor_view_shop *shop)
 {
 	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };
 	int room = make_mount("tmpfs", options, MOR_VIEW_SAFE), status;
 
 	if (room < 0)
 		return room;
-	status = move_mount(room, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(room) < 0 ||
-			 mkdir("over", 0700) < 0 || mkdir("under", 0700) < 0 || mkdir("stage", 0700) < 0 ? -errno : 0;
+	status = attach(room, shop->root);
+	if (status == 0)
+		status = make_place(room, "stage", &shop->stage_place);
+	if (status == 0)
+		status = make_place(room, "apart", &shop->apart_place);
+	if (status == 0)
+		status = make_place(room, "nothing", &shop->nothing);
 	close(room);
 	return status;
 }
 
-int mor_shop_open(struct mor_view_shop *shop, int stage)
+int mor_shop_open(struct mor_view_shop *shop)
 {
-	int status = read_mounts(shop);
+	int status;
 
+	shop->used = false;
+	shop->namespace = openat(shop->self, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	shop->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	status = shop->namespace < 0 || shop->root < 0 ? -errno : read_mounts(shop);
 	if (status == 0)
-		status = open_room();
-	if (status == 0 && move_mount(stage, "", AT_FDCWD, "stage", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		status = -errno;
-	shop->stage = stage; /* a handle on it, as before */
+		status = open_room(shop);
 	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
+}
+
+int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name)
+{
+	int status = attach(stage, shop->stage_place);
+
+	shop->stage = stage; /* a handle on it, as before */
+	shop->stage_name = name;
+	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to hang up the stage") : 0;
+}
+
+void mor_shop_clear(struct mor_view_shop *shop)
+{
+	for (size_t i = 0; i < shop->link_count; i++) {
+		mor_free(shop->links[i].source);
+		mor_free(shop->links[i].name);
+		mor_free(shop->links[i].real);
+	}
+	mor_free(shop->links);
+	shop->links = NULL;
+	mor_shop_close(shop->ready, shop->touched_count < MOR_VIEW_PLACES ? shop->touched_count : MOR_VIEW_PLACES);
+	shop->link_count = shop->touched_count = shop->touched.used = 0;
+	if (!shop->used)
+		return;
+	mor_shop_close((int[]){ shop->namespace, shop->root, shop->stage_place, shop->apart_place, shop->nothing }, 5);
+	shop->namespace = shop->root = shop->stage_place = shop->apart_place = shop->nothing = -1;
+	mor_free(shop->mounts);
+	shop->mounts = NULL;
+	shop->mounts_len = 0;
 }

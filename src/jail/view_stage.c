@@ -22,129 +22,12 @@
 #include "base/alloc.h"
 #include "jail/confine.h"
 #include "jail/root.h"
+#include "jail/view_dir.h"
 #include "jail/view_shop.h"
-
-#define DEPTH_MAX 128 /* of directories that the plugin's tree has as well: four handles each */
-
-/* ---- directories ---- */
-
-struct scan {
-	int fd; /* -1: at its end */
-	int error;
-	unsigned char type; /* of the last name: DT_DIR..., or DT_UNKNOWN */
-	long got, at;
-	char batch[2048] __attribute__((aligned(8)));
-};
-
-/* A new look at a directory handle. 0 or -errno. */
-static int scan_begin(struct scan *scan, int dir)
-{
-	scan->got = scan->at = 0;
-	scan->error = 0;
-	scan->fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return scan->fd < 0 ? -errno : 0;
-}
-
-/* NULL at the end, or where scan->error says why there is no more. */
-static const char *scan_next(struct scan *scan)
-{
-	while (scan->fd >= 0) {
-		const struct dirent64 *entry;
-
-		if (scan->at >= scan->got) {
-			scan->got = syscall(SYS_getdents64, scan->fd, scan->batch, sizeof(scan->batch));
-			scan->at = 0;
-			if (scan->got < 0)
-				scan->error = errno;
-			if (scan->got <= 0)
-				break;
-		}
-		entry = (const struct dirent64 *)(scan->batch + scan->at);
-		scan->at += entry->d_reclen;
-		scan->type = entry->d_type;
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return entry->d_name;
-	}
-	return NULL;
-}
-
-/* 0 or -errno of the reading. */
-static int scan_end(struct scan *scan)
-{
-	if (scan->fd >= 0)
-		close(scan->fd);
-	scan->fd = -1;
-	return -scan->error;
-}
-
-static int open_entry(int dir, const char *name)
-{
-	return dir < 0 ? -1 : openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* S_IFDIR and so on; 0: it is not there. */
-static mode_t type_of(int fd)
-{
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_mode & S_IFMT : 0;
-}
-
-static int join(char out[PATH_MAX], const char *dir, const char *name)
-{
-	int len = snprintf(out, PATH_MAX, "%s/%s", dir, name);
-
-	return len < 0 || len >= PATH_MAX ? -ENAMETOOLONG : 0;
-}
-
-/* ---- names of the plugin's tree ---- */
-
-/* "/usr/lib/x" -> "usr", noted as a place of the view. false: no view may lie there. */
-static bool touch(struct mor_view_shop *shop, const char *path, char letter)
-{
-	static const char *const never[] = { "", "proc", "sys", "dev" };
-	char name[NAME_MAX + 1];
-	size_t len = strcspn(path + 1, "/");
-
-	if (len > NAME_MAX)
-		return false;
-	memcpy(name, path + 1, len);
-	name[len] = 0;
-	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
-		if (strcmp(name, never[i]) == 0)
-			return false;
-	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place));)
-		if (strcmp(place + 1, name) == 0)
-			return true;
-	return mor_view_add(&shop->touched, letter, name) == 0;
-}
-
-/* Where a link of the plugin's tree leads: the directory, and its true name; -1: to none. */
-static int follow(const struct mor_view_shop *shop, const char *link, char real[PATH_MAX])
-{
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int fd = (int)syscall(SYS_openat2, shop->root, link, &how, sizeof(how));
-	char number[16];
-	ssize_t len;
-
-	if (fd < 0)
-		return -1;
-	snprintf(number, sizeof(number), "%d", fd);
-	len = readlinkat(shop->own_fds, number, real, PATH_MAX - 1);
-	if (len <= 0 || len == PATH_MAX - 1) {
-		close(fd);
-		return -1;
-	}
-	real[len] = 0;
-	return fd;
-}
 
 /* ---- a directory built anew ---- */
 
 static int show(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth);
-static const struct mor_view_link *link_at(const struct mor_view_shop *shop, const char *name);
 
 struct anew {
 	struct mor_view_shop *shop;
@@ -157,7 +40,7 @@ struct anew {
 static int put(const struct anew *anew, const char *name, int thing, uint64_t attributes)
 {
 	char text[PATH_MAX];
-	mode_t type = type_of(thing);
+	mode_t type = mor_dir_type(thing);
 	int onto, status;
 	ssize_t len;
 
@@ -170,8 +53,8 @@ static int put(const struct anew *anew, const char *name, int thing, uint64_t at
 	}
 	if (type == S_IFDIR ? mkdirat(anew->room, name, 0755) < 0 : mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
-	onto = open_entry(anew->room, name);
-	status = onto < 0 ? -errno : mor_shop_bind(anew->shop, thing, onto, attributes);
+	onto = mor_dir_entry(anew->room, name);
+	status = onto < 0 ? -errno : mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
 	if (onto >= 0)
 		close(onto);
 	return status;
@@ -181,17 +64,17 @@ static int put(const struct anew *anew, const char *name, int thing, uint64_t at
 static int keep(const struct anew *anew, const char *name)
 {
 	char dest[PATH_MAX], origin[PATH_MAX];
-	int base = open_entry(anew->base, name), from = open_entry(anew->from, name), status = 0;
-	mode_t was = type_of(base), is = type_of(from);
+	int base = mor_dir_entry(anew->base, name), from = mor_dir_entry(anew->from, name), status = 0;
+	mode_t was = mor_dir_type(base), is = mor_dir_type(from);
 	bool both = was == S_IFDIR && is == S_IFDIR;
 
 	/* A directory of the stage where the tree has a link is shown where the link leads. */
-	if (was == S_IFLNK && is == S_IFDIR && join(origin, anew->origin, name) == 0 && link_at(anew->shop, origin))
+	if (was == S_IFLNK && is == S_IFDIR && mor_dir_join(origin, anew->origin, name) == 0 && mor_shop_link(anew->shop, origin))
 		is = 0;
 	if (was && (!is || both))
 		status = put(anew, name, base, 0);
 	if (status == 0 && both) {
-		if (join(dest, anew->dest, name) < 0 || join(origin, anew->origin, name) < 0)
+		if (mor_dir_join(dest, anew->dest, name) < 0 || mor_dir_join(origin, anew->origin, name) < 0)
 			status = -ENAMETOOLONG;
 		else
 			status = show(anew->shop, dest, origin, from, -1, anew->depth + 1);
@@ -203,10 +86,10 @@ static int keep(const struct anew *anew, const char *name)
 /* What only the stage has, or has as another thing. */
 static int add(const struct anew *anew, const char *name)
 {
-	int there = open_entry(anew->room, name), from = -1, status = 0;
+	int there = mor_dir_entry(anew->room, name), from = -1, status = 0;
 
 	if (there < 0) {
-		from = open_entry(anew->from, name);
+		from = mor_dir_entry(anew->from, name);
 		status = from < 0 ? -errno : put(anew, name, from, MOR_VIEW_SHOWN);
 	}
 	mor_shop_close((int[]){ there, from }, 2);
@@ -233,19 +116,19 @@ static int make_way(int room, const char *path)
 /* Each pass over names with its own function. A negative status comes with the failure, or is a -errno. */
 static int fill(const struct anew *anew, int dir, int (*each)(const struct anew *anew, const char *name))
 {
-	struct scan scan;
+	struct mor_scan scan;
 	const char *name;
-	int status = dir < 0 ? 0 : scan_begin(&scan, dir), ended;
+	int status = dir < 0 ? 0 : mor_scan_begin(&scan, dir), ended;
 
 	if (dir < 0 || status < 0)
 		return status;
-	while (status == 0 && (name = scan_next(&scan))) {
+	while (status == 0 && (name = mor_scan_next(&scan))) {
 		status = each(anew, name);
 		if (status < 0 && !anew->shop->failure->step)
 			mor_shop_refused(anew->shop, -status, anew->dest, status == -ENOSPC ? "so many mounts for its entries"
 											    : "a mount for an entry of it");
 	}
-	ended = scan_end(&scan);
+	ended = mor_scan_end(&scan);
 	return status < 0 ? status : ended;
 }
 
@@ -255,12 +138,14 @@ static int build_anew(struct mor_view_shop *shop, const struct anew *what, int a
 	struct anew anew = *what;
 	int status;
 
-	if (anew.depth > DEPTH_MAX)
+	if (anew.depth > MOR_VIEW_DEPTH)
 		return mor_shop_blame(shop, ENAMETOOLONG, anew.dest, "too deep");
 	anew.room = mor_shop_cover(shop, at);
 	if (anew.room < 0)
 		return mor_shop_refused(shop, -anew.room, anew.dest, "a tmpfs");
-	status = fill(&anew, anew.base, keep);
+	status = mor_shop_note_mounts(shop, anew.dest);
+	if (status == 0)
+		status = fill(&anew, anew.base, keep);
 	if (status == 0)
 		status = fill(&anew, anew.from, add);
 	if (status == 0 && way)
@@ -281,22 +166,24 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 	const struct anew anew = { shop, dest, origin, from, base, -1, depth };
 	int status = -EACCES;
 
-	if (mor_shop_is_open(base, X_OK))
-		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base, at);
+	if (mor_shop_is_open(base, "", X_OK))
+		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base, origin);
+	if (status >= 0)
+		status = mor_shop_place(shop, status, at, dest);
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
-	if ((status == -ELOOP || status == -EINVAL) && mor_shop_is_open(base, R_OK))
+	if ((status == -ELOOP || status == -EINVAL) && mor_shop_is_open(base, "", R_OK))
 		return build_anew(shop, &anew, at, NULL);
 	/* What the host has there is closed to the plugin as well: nothing is lost without it. */
 	if (status == -EACCES || status == -ELOOP || status == -EINVAL)
-		status = mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "an overlay") : 0;
 }
 
 /* `origin`: the name by which its mounts are known. base: what lies below, -1: what is at `dest`. */
 static int show(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
 {
-	int at = mor_mount_open(shop->root, dest), status, r;
-	mode_t here = type_of(at), is = type_of(from);
+	int at = mor_mount_open(shop->root, dest), status = 0, r = 0;
+	mode_t here = mor_dir_type(at), is = mor_dir_type(from);
 
 	if (at < 0)
 		return mor_shop_refused(shop, -at, dest, "to open it");
@@ -305,111 +192,12 @@ static int show(struct mor_view_shop *shop, const char *dest, const char *origin
 	else if (is == S_IFDIR || here == S_IFDIR || here == S_IFLNK || is == S_IFLNK)
 		status = mor_shop_blame(shop, EINVAL, dest, "is one thing on this machine and another in the view");
 	else
-		status = (r = mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN)) < 0 ? mor_shop_refused(shop, -r, dest, "a bind mount") : 0;
+		r = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	close(at);
-	return status;
+	return r < 0 ? mor_shop_refused(shop, -r, dest, "a bind mount") : status;
 }
 
 /* ---- links of the tree on the way ---- */
-
-static const struct mor_view_link *link_at(const struct mor_view_shop *shop, const char *name)
-{
-	for (size_t i = 0; i < shop->link_count; i++)
-		if (shop->links[i].real && strcmp(shop->links[i].name, name) == 0)
-			return &shop->links[i];
-	return NULL;
-}
-
-static int note_link(struct mor_view_shop *shop, const char *source, const char *name, const char *real)
-{
-	struct mor_view_link *more = mor_realloc(shop->links, (shop->link_count + 1) * sizeof(*more)), *link;
-
-	if (!more)
-		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
-	shop->links = more;
-	link = &more[shop->link_count];
-	*link = (struct mor_view_link){ mor_strdup(source), mor_strdup(name), real ? mor_strdup(real) : NULL };
-	if (!link->source || !link->name || (real && !link->real))
-		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
-	shop->link_count++;
-	return 0;
-}
-
-/* Stage and tree side by side, down as far as both have directories. */
-struct walk {
-	struct mor_view_shop *shop;
-	int from, base;
-	const char *source, *dest; /* their names: below the stage, in the tree */
-	int depth;
-};
-
-static int look_at(const struct walk *walk, const char *name);
-
-/* Most directories of a stage hold files only. Where a directory counts its links, two mean: no directory inside. */
-static bool holds_no_directory(int dir)
-{
-	struct stat st;
-
-	return fstat(dir, &st) == 0 && st.st_nlink == 2;
-}
-
-static int walk_down(const struct walk *walk)
-{
-	struct scan scan;
-	const char *name;
-	int status, ended;
-
-	if (walk->depth <= DEPTH_MAX && holds_no_directory(walk->from))
-		return 0;
-	status = walk->depth > DEPTH_MAX ? -ENAMETOOLONG : scan_begin(&scan, walk->from);
-	if (status < 0)
-		return mor_shop_blame(walk->shop, -status, walk->dest, "its directory in the stage");
-	while (status == 0 && (name = scan_next(&scan)))
-		if (scan.type == DT_DIR || scan.type == DT_UNKNOWN)
-			status = look_at(walk, name);
-	ended = scan_end(&scan);
-	if (status == 0 && ended < 0)
-		status = mor_shop_blame(walk->shop, -ended, walk->dest, "its directory in the stage");
-	return status;
-}
-
-/* A directory of the stage whose name is a link in the tree; one that leads to no directory is simply covered. */
-static int look_behind(const struct walk *walk, const char *source, const char *link, int from)
-{
-	char real[PATH_MAX];
-	int target = follow(walk->shop, link, real), status;
-	struct walk next = { walk->shop, from, target, source, real, walk->depth + 1 };
-
-	if (target < 0)
-		return 0;
-	if (!touch(walk->shop, real, MOR_PLACE_OVER))
-		status = mor_shop_blame(walk->shop, EINVAL, link, "leads to where no view can be");
-	else
-		status = note_link(walk->shop, source, link, real);
-	if (status == 0)
-		status = walk_down(&next);
-	close(target);
-	return status;
-}
-
-static int look_at(const struct walk *walk, const char *name)
-{
-	int from = open_entry(walk->from, name), base = type_of(from) == S_IFDIR ? open_entry(walk->base, name) : -1, status = 0;
-	mode_t was = type_of(base);
-	char source[PATH_MAX], dest[PATH_MAX];
-	struct walk next = { walk->shop, from, base, source, dest, walk->depth + 1 };
-
-	if (was == S_IFDIR || was == S_IFLNK) {
-		if (join(source, walk->source, name) < 0 || join(dest, walk->dest, name) < 0)
-			status = mor_shop_blame(walk->shop, ENAMETOOLONG, walk->dest, "what is below it");
-		else if (was == S_IFDIR && !mor_shop_is_open(base, X_OK)) /* at the top show_directory() sees to it */
-			status = walk->depth ? note_link(walk->shop, source, dest, NULL) : 0;
-		else
-			status = was == S_IFDIR ? walk_down(&next) : look_behind(walk, source, dest, from);
-	}
-	mor_shop_close((int[]){ from, base }, 2);
-	return status;
-}
 
 /* The stage's directory where the link leads. Where an overlay of a directory above shows it in place of the link, it gets
  * below it what the link led to. */
@@ -421,14 +209,14 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 		return mor_shop_blame(shop, -from, link->name, "its directory in the stage");
 	if (!link->real) {
 		at = mor_mount_open(shop->root, link->name);
-		status = at < 0 ? at : mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = at < 0 ? at : mor_shop_hang(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at);
 		mor_shop_close((int[]){ from, at }, 2);
 		return status < 0 ? mor_shop_refused(shop, -status, link->name, "a bind mount") : 0;
 	}
 	status = show(shop, link->real, link->real, from, -1, 0);
 	now = status < 0 ? -1 : mor_mount_open(shop->root, link->real);
 	at = status < 0 ? -1 : mor_mount_open(shop->root, link->name);
-	if (now >= 0 && type_of(at) == S_IFDIR)
+	if (now >= 0 && mor_dir_type(at) == S_IFDIR)
 		status = show(shop, link->name, link->real, from, now, 0);
 	mor_shop_close((int[]){ from, now, at }, 3);
 	return status;
@@ -446,11 +234,11 @@ static int make_place(struct mor_view_shop *shop, const char *name, bool directo
 
 static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 {
-	int status = make_place(shop, dest + 1, type_of(from) == S_IFDIR), at = -1;
+	int status = make_place(shop, dest + 1, mor_dir_type(from) == S_IFDIR), at = -1;
 
 	if (status == 0) {
 		at = mor_mount_open(shop->root, dest);
-		status = at < 0 ? at : mor_shop_bind(shop, from, at, MOR_VIEW_SHOWN);
+		status = at < 0 ? at : mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	}
 	mor_shop_close(&at, 1);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "a place on the plugin's root") : 0;
@@ -459,15 +247,15 @@ static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 /* One top-level name of the stage. What lies behind a link of that name comes with the links. */
 static int show_top(struct mor_view_shop *shop, const char *name)
 {
-	int from = open_entry(shop->stage, name), base = open_entry(shop->root, name), status = 0;
-	mode_t is = type_of(from), was = type_of(base);
+	int from = mor_dir_entry(shop->stage, name), base = mor_dir_entry(shop->root, name), status = 0;
+	mode_t is = mor_dir_type(from), was = mor_dir_type(base);
 	char dest[NAME_MAX + 2] = "/";
 
 	memcpy(dest + 1, name, strlen(name) + 1);
 	if (is == S_IFDIR && was == S_IFLNK) {
-		if (!link_at(shop, dest))
+		if (!mor_shop_link(shop, dest))
 			status = mor_shop_blame(shop, EINVAL, dest, "is a link on this machine that leads to no directory");
-	} else if (is == S_IFLNK || !touch(shop, dest, was ? MOR_PLACE_OVER : MOR_PLACE_MADE)) {
+	} else if (is == S_IFLNK || !mor_shop_touch(shop, dest, was ? MOR_PLACE_OVER : MOR_PLACE_MADE)) {
 		status = mor_shop_blame(shop, EINVAL, dest, "cannot be part of a view");
 	} else {
 		status = was ? show(shop, dest, dest, from, -1, 0) : show_new(shop, dest, from);
@@ -478,18 +266,17 @@ static int show_top(struct mor_view_shop *shop, const char *name)
 
 int mor_shop_show(struct mor_view_shop *shop)
 {
-	struct walk walk = { shop, shop->stage, shop->root, "", "", 0 };
-	struct scan scan;
+	struct mor_scan scan;
 	const char *name;
-	int status = walk_down(&walk), ended; /* before anything is covered */
+	int status = mor_shop_find_links(shop), ended; /* before anything is covered */
 
 	if (status == 0)
-		status = scan_begin(&scan, shop->stage);
+		status = mor_scan_begin(&scan, shop->stage);
 	if (status != 0)
 		return shop->failure->step ? -1 : mor_shop_blame(shop, -status, "/", "the stage");
-	while (status == 0 && (name = scan_next(&scan)))
+	while (status == 0 && (name = mor_scan_next(&scan)))
 		status = show_top(shop, name);
-	ended = scan_end(&scan);
+	ended = mor_scan_end(&scan);
 	if (status == 0 && ended < 0)
 		status = mor_shop_blame(shop, -ended, "/", "the stage");
 	for (size_t i = 0; status == 0 && i < shop->link_count; i++)
@@ -499,12 +286,32 @@ int mor_shop_show(struct mor_view_shop *shop)
 
 /* ---- writable directories ---- */
 
-static bool is_there(int at, int tree)
+static bool is_there(int at, int dir)
 {
 	struct stat a, b;
 
-	return at >= 0 && fstat(at, &a) == 0 && fstat(tree, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
+	return at >= 0 && fstat(at, &a) == 0 && fstat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
 	       faccessat(at, "", W_OK, AT_EMPTY_PATH) == 0;
+}
+
+/* What is kept back is read-only. */
+bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir)
+{
+	int at = mor_shop_kept(shop, path) >= 0 ? -1 : mor_mount_open(shop->root, path);
+	bool there = is_there(at, dir);
+
+	mor_shop_close(&at, 1);
+	return there;
+}
+
+/* Whether the view that is kept back for its top-level directory shows a directory there. */
+static bool is_shown(const struct mor_view_shop *shop, const char *path)
+{
+	int kept = mor_shop_kept(shop, path), at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
+	bool shown = mor_dir_type(at) == S_IFDIR;
+
+	mor_shop_close(&at, 1);
+	return shown;
 }
 
 /* The nearest directory above that is there is built anew with what is missing. */
@@ -540,11 +347,16 @@ static int make_room(struct mor_view_shop *shop, const char *path)
 
 int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 {
-	struct mount_attr attr = { .attr_set = MOR_VIEW_SAFE };
 	char top[NAME_MAX + 1];
 	size_t len = strcspn(path + 1, "/");
-	int at = mor_mount_open(shop->root, path), status = 0;
+	int status, at;
 
+	if (is_shown(shop, path))
+		return 1;
+	status = mor_shop_unfold(shop, path);
+	if (status < 0)
+		return mor_shop_refused(shop, -status, path, "to mount the view above it");
+	at = mor_mount_open(shop->root, path);
 	if (is_there(at, tree)) {
 		close(at);
 		return 0;
@@ -553,7 +365,7 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 		memcpy(top, path + 1, len);
 		top[len] = 0;
 	}
-	if (len > NAME_MAX || !touch(shop, path, faccessat(shop->root, top, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? MOR_PLACE_MADE
+	if (len > NAME_MAX || !mor_shop_touch(shop, path, faccessat(shop->root, top, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? MOR_PLACE_MADE
 													 : MOR_PLACE_OVER)) {
 		mor_shop_close(&at, 1);
 		return mor_shop_blame(shop, EINVAL, path, "no writable directory can be there");
@@ -562,10 +374,8 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 		return -1;
 	if (at < 0)
 		at = mor_mount_open(shop->root, path);
-	if (at >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		status = -errno;
-	if (at >= 0 && status == 0)
-		status = mor_shop_attach(tree, at);
+	if (at >= 0)
+		status = mor_shop_attach(shop, tree, at);
 	if (at < 0 || status < 0)
 		status = mor_shop_refused(shop, at < 0 ? -at : -status, path, "to mount it");
 	mor_shop_close(&at, 1);

@@ -66,10 +66,19 @@ static _Noreturn void reap_orphans(void)
 	}
 }
 
+/* All but one. */
+static void close_others(int but)
+{
+	if (but > 0)
+		syscall(SYS_close_range, 0, but - 1, 0);
+	syscall(SYS_close_range, but + 1, ~0U, 0);
+}
+
 /* Stays on as the plugin's neighbour, with nothing open and closed to everybody. */
 static _Noreturn void keep(struct within *within)
 {
 	struct mor_setup_failure *failure = &within->launch->failure;
+	int talk = within->talk[1];
 	sigset_t child;
 	char byte = 0;
 
@@ -77,22 +86,35 @@ static _Noreturn void keep(struct within *within)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if (mor_map_users(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(within->talk[1], failure) < 0 ||
-	    mor_confine_init(within->plan, failure) < 0)
+	if (mor_map_users(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(talk, failure) < 0 ||
+	    mor_confine_init(within->plan, failure) < 0 || stat(".", &within->launch->root) < 0)
 		_exit(127);
-	/* The guardian closes its end when it has taken hold of the namespaces. */
-	if (write(within->talk[1], &byte, 1) != 1 || read(within->talk[1], &byte, 1) != 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	/* The plugin may start while the last step makes us wait: before that nothing is left here that it could covet, and we
+	 * are closed to all but those who have hold of us already. */
+	close_others(talk);
+	if (write(talk, &byte, 1) != 1 || read(talk, &byte, 1) != 1 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    mor_confine_leave(failure) < 0)
 		_exit(127);
-	syscall(SYS_close_range, 0, ~0U, 0);
+	send(talk, &byte, 1, MSG_NOSIGNAL); /* nobody may be waiting for it any more */
+	close(talk);
 	reap_orphans();
 }
 
-static int start_keeper(struct within *within)
+/* Its word: first that the tree is made, then that the host's is gone from it. */
+static int hear_keeper(struct within *within)
 {
 	struct mor_ended ended;
 	char byte;
 
+	if (read(within->talk[0], &byte, 1) == 1)
+		return 0;
+	mor_wait_child(within->keeper, 0, &ended);
+	within->keeper = 0;
+	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+}
+
+static int start_keeper(struct within *within)
+{
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, within->talk) < 0)
 		return refuse(within, errno, "no socket to be had");
 	within->keeper = (pid_t)syscall(SYS_clone, (unsigned long)within->namespaces | SIGCHLD, 0, 0, 0, 0);
@@ -101,10 +123,7 @@ static int start_keeper(struct within *within)
 	if (within->keeper < 0)
 		return mor_confine_refused(within->namespaces, errno, &within->launch->failure);
 	mor_fd_close(&within->talk[1]);
-	if (read(within->talk[0], &byte, 1) == 1)
-		return 0;
-	mor_wait_child(within->keeper, 0, &ended);
-	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+	return hear_keeper(within);
 }
 
 /* ---- joining it ---- */
@@ -125,8 +144,29 @@ static int take_hold(struct within *within)
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
 		return refuse(within, errno, "/proc does not show the new tree");
-	mor_fd_close(&within->talk[0]);
+	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
+	send(within->talk[0], "", 1, MSG_NOSIGNAL);
 	return 0;
+}
+
+/* Whether nothing of the host's tree can be reached from the new one any more. From /proc the way up leads to whatever lies
+ * on top at the root. */
+static bool is_alone(const struct within *within)
+{
+	const struct stat *root = &within->launch->root;
+	struct stat top;
+
+	return fstatat(within->proc, "..", &top, 0) == 0 && top.st_dev == root->st_dev && top.st_ino == root->st_ino;
+}
+
+/* Nobody joins before: he would stand in the host's tree. The kernel takes that away long before it lets the keeper go on. */
+static int wait_until_alone(struct within *within)
+{
+	if (is_alone(within))
+		return 0;
+	if (hear_keeper(within) < 0)
+		return -1;
+	return is_alone(within) ? 0 : refuse(within, EBUSY, "the host's tree does not go away");
 }
 
 static _Noreturn void be_plugin(struct within *within)
@@ -208,7 +248,12 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 	if (status == 0)
 		status = take_hold(&within);
 	if (status == 0)
-		status = mor_confine_lock(plan, within.proc, &ret->launch->failure);
+		status = mor_confine_forge(plan, within.proc, &ret->launch->failure);
+	if (status == 0)
+		status = wait_until_alone(&within);
+	if (status == 0)
+		status = mor_confine_lock(plan, &ret->launch->failure);
+	mor_fd_close(&within.talk[0]);
 	if (status == 0)
 		status = start_plugin(&within);
 	let_go(&within);

@@ -46,11 +46,15 @@ int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
 	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
 }
 
+static bool lies_above(const char *path)
+{
+	return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0;
+}
+
 /* Where the item lies in the tree; NULL with a text: the mode cannot show it. */
 static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
-	bool above;
 
 	mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", input->path, &path);
 	mor_buf_byte(&path, '\0');
@@ -59,8 +63,7 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 		mor_fail(err, MORTISE_ENOMEM, "out of memory");
 		return NULL;
 	}
-	above = path.data[0] == '/' || strcmp(path.data, "..") == 0 || strncmp(path.data, "../", 3) == 0;
-	if (mode == MOR_STAGE_DIR && above) {
+	if (mode == MOR_STAGE_DIR && lies_above(path.data)) {
 		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: it lies outside the working directory",
 			 input->path);
 		mor_buf_fini(&path);
@@ -92,32 +95,64 @@ static bool is_step_up(const char *path, const char *end)
 	return end - path >= 2 && memcmp(end - 2, "..", 2) == 0 && (end - path == 2 || end[-3] == '/');
 }
 
-/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
-static int list_detours(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, struct mor_items *ret,
-			mortise_error *err)
+static bool can_be_opened(const char *path)
 {
-	const char *path = input->path;
+	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
+		size_t len = strcspn(at, "/");
 
-	for (const char *at = strstr(path, "/../"); at; at = strstr(at + 3, "/../")) {
-		MOR_CLEAN_TEXT char *prefix = NULL;
-		struct mor_buf dir = MOR_BUF_INIT;
-
-		if (at == path || is_step_up(path, at))
-			continue;
-		prefix = mor_strndup(path, (size_t)(at - path));
-		if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", prefix, &dir) < 0 ||
-		    mor_buf_byte(&dir, '\0') < 0) {
-			mor_buf_fini(&dir);
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-		}
-		if (mode == MOR_STAGE_ROOT)
-			memmove(dir.data, dir.data + 1, dir.len - 1);
-		if (*dir.data && strcmp(dir.data, ".") != 0)
-			ret->at[ret->count++] = (struct mor_item){ .path = dir.data, .spelled = path };
-		else
-			mor_buf_fini(&dir);
+		if (len > NAME_MAX)
+			return false;
+		at += len;
 	}
+	return strlen(path) < PATH_MAX;
+}
+
+/* A directory that the tree must have besides those of its files: path, up to `end`. */
+static int list_dir(const char *path, const char *end, bool optional, struct mor_items *ret, enum mor_stage_mode mode,
+		    mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *prefix = mor_strndup(path, (size_t)(end - path));
+	struct mor_buf dir = MOR_BUF_INIT;
+
+	if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? ret->working_dir : "", prefix, &dir) < 0 || mor_buf_byte(&dir, '\0') < 0) {
+		mor_buf_fini(&dir);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	if (mode == MOR_STAGE_ROOT)
+		memmove(dir.data, dir.data + 1, dir.len - 1);
+	if (*dir.data && strcmp(dir.data, ".") != 0 && !lies_above(dir.data) && can_be_opened(dir.data))
+		ret->at[ret->count++] = (struct mor_item){ .path = dir.data, .spelled = path, .optional = optional };
+	else
+		mor_buf_fini(&dir);
 	return 0;
+}
+
+/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
+static int list_detours(const char *path, bool optional, struct mor_items *ret, enum mor_stage_mode mode, mortise_error *err)
+{
+	int r = 0;
+
+	for (const char *at = strstr(path, "/../"); r == 0 && at; at = strstr(at + 3, "/../"))
+		if (at != path && !is_step_up(path, at))
+			r = list_dir(path, at, optional, ret, mode, err);
+	return r;
+}
+
+/* The path in an argument such as -Ia/b/../c or --sysroot=/x: there, too, the compiler wants what it passes. */
+static const char *path_in(const char *argument)
+{
+	const char *value = strchr(argument, '=');
+
+	if (strlen(argument) >= PATH_MAX)
+		return "";
+	if (argument[0] != '-')
+		return argument;
+	if (value)
+		return value + 1;
+	if (argument[1] && strchr("ILFB", argument[1]))
+		return argument + 2;
+	value = strchr(argument, '/');
+	return value ? value : "";
 }
 
 static size_t count_detours(const struct mor_unit *unit)
@@ -126,6 +161,9 @@ static size_t count_detours(const struct mor_unit *unit)
 
 	for (size_t i = 0; i < unit->input_count; i++)
 		for (const char *at = strstr(unit->inputs[i].path, "/../"); at; at = strstr(at + 3, "/../"))
+			count++;
+	for (size_t i = 0; i < unit->argument_count; i++)
+		for (const char *at = strstr(path_in(unit->arguments[i]), "/../"); at; at = strstr(at + 3, "/../"))
 			count++;
 	return count;
 }
@@ -166,16 +204,32 @@ static bool lies_below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
+/* Among equal paths. */
+static int optional_last(const void *a, const void *b)
+{
+	int order = mor_items_compare(a, b);
+
+	return order ? order : ((const struct mor_item *)a)->optional - ((const struct mor_item *)b)->optional;
+}
+
+/* Whether the item says nothing that the last one does not, or nothing that counts against it. */
+static bool is_said(const struct mor_item *last, const struct mor_item *item)
+{
+	if (strcmp(last->path, item->path) == 0)
+		return item->optional || strcmp(last->digest, item->digest) == 0;
+	return item->optional && !mor_item_is_dir(last) && lies_below(item->path, last->path);
+}
+
 /* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
 static int settle_items(struct mor_items *items, mortise_error *err)
 {
 	size_t kept = 0;
 
-	qsort(items->at, items->count, sizeof(struct mor_item), mor_items_compare);
+	qsort(items->at, items->count, sizeof(struct mor_item), optional_last);
 	for (size_t i = 0; i < items->count; i++) {
 		struct mor_item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
 
-		if (last && strcmp(last->path, item->path) == 0 && strcmp(last->digest, item->digest) == 0) {
+		if (last && is_said(last, item)) {
 			mor_free(item->path);
 			item->path = NULL;
 			continue;
@@ -205,8 +259,7 @@ static int check_working_dir(const struct mor_items *items, const char *working_
 	return 0;
 }
 
-static int list_items(const struct mor_unit *unit, const char *working_dir, enum mor_stage_mode mode, struct mor_items *ret,
-		      mortise_error *err)
+static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items *ret, mortise_error *err)
 {
 	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_item));
 	if (!ret->at)
@@ -216,12 +269,18 @@ static int list_items(const struct mor_unit *unit, const char *working_dir, enum
 		struct mor_item *item = &ret->at[ret->count];
 		int r;
 
-		*item = (struct mor_item){ .path = tree_path(input, working_dir, mode, err), .spelled = input->path };
+		*item = (struct mor_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
 		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
 		ret->count++;
-		r = list_detours(input, working_dir, mode, ret, err);
+		r = list_detours(input->path, false, ret, mode, err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < unit->argument_count; i++) {
+		int r = list_detours(path_in(unit->arguments[i]), true, ret, mode, err);
+
 		if (r < 0)
 			return r;
 	}
@@ -253,18 +312,6 @@ unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b
 	return count;
 }
 
-static bool can_be_opened(const char *path)
-{
-	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
-		size_t len = strcspn(at, "/");
-
-		if (len > NAME_MAX)
-			return false;
-		at += len;
-	}
-	return strlen(path) < PATH_MAX;
-}
-
 int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
@@ -280,7 +327,7 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	if (!can_be_opened((*ret)->working_dir))
 		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
-	r = list_items(unit, (*ret)->working_dir, mode, *ret, err);
+	r = list_items(unit, mode, *ret, err);
 	if (r == 0)
 		draw_sketch(*ret);
 	if (mode == MOR_STAGE_DIR)

@@ -9,6 +9,7 @@ struct mor_item {
 	char *path; /* clean, relative to the tree */
 	const char *spelled; /* the unit's: valid while its tree is made */
 	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
+	bool optional; /* of no input: gives way to one */
 };
 
 #define MOR_SKETCH_WORDS 32

@@ -15,6 +15,7 @@
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #define TOML_MAX_NESTED_VALUES 32
+#define TOML_ENABLE_FORMATTERS 0 /* we only read; and they alone would need libm */
 #include <toml++/toml.h>
 
 /* C lets a function share its name with a struct, which C++ calls a shadow. */
@@ -129,11 +130,11 @@ class converter
 		std::ostringstream text;
 
 		if (node.is_date())
-			text << *node.as_date();
+			text << node.as_date()->get();
 		else if (node.is_time())
-			text << *node.as_time();
+			text << node.as_time()->get();
 		else if (node.is_date_time())
-			text << *node.as_date_time();
+			text << node.as_date_time()->get();
 		mor_w_slice(&json_, slice(text.str()));
 	}
 };

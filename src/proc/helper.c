@@ -1,23 +1,26 @@
 /*
- * Where mortise-jail is: where the host says; beside the build tree's own programs while they run from there; else
- * where it was installed. Never in a directory that merely lies near: somebody else may write there.
+ * Where mortise-jail and its likes are: where the host says; beside the build tree's own programs while they run from
+ * there; else where they were installed. Never in a directory that merely lies near: somebody else may write there.
  */
+#include "proc/helper.h"
+
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "proc/inside.h"
 
-#define INSTALLED MORTISE_LIBEXECDIR "/mortise/mortise-jail"
-#define BUILT	  MORTISE_BUILDDIR "/mortise-jail"
+#define INSTALLED MORTISE_LIBEXECDIR "/mortise"
+#define BUILT	  MORTISE_BUILDDIR
 
 static bool lies_in_build(const char *path)
 {
-	size_t len = strlen(MORTISE_BUILDDIR);
+	size_t len = strlen(BUILT);
 
-	return strncmp(path, MORTISE_BUILDDIR, len) == 0 && path[len] == '/';
+	return strncmp(path, BUILT, len) == 0 && path[len] == '/';
 }
 
 /* Whether the code that is running, library or program, lies in the build directory. */
@@ -37,6 +40,12 @@ static bool runs_from_build(void)
 	return lies_in_build(self);
 }
 
+const char *mor_program_path(const char *name, char out[PATH_MAX])
+{
+	snprintf(out, PATH_MAX, "%s/%s", runs_from_build() ? BUILT : INSTALLED, name);
+	return out;
+}
+
 const char *mor_helper_path(const char *asked)
 {
 	static int from_build = -1; /* the answer never changes; two threads would find the same */
@@ -45,5 +54,5 @@ const char *mor_helper_path(const char *asked)
 		return asked;
 	if (from_build < 0)
 		from_build = runs_from_build();
-	return from_build ? BUILT : INSTALLED;
+	return from_build ? BUILT "/mortise-jail" : INSTALLED "/mortise-jail";
 }

@@ -293,6 +293,55 @@ class Slow(BotCase):
         self.assertIn("noise: stage (loud): no message on its stdout: hello world", done.err)
 
 
+class SlowReader(BotCase):
+    """Nobody reads stdout for a while: 64 KiB are in the pipe, the rest waits in the bot."""
+
+    def start_wordy(self, *more):
+        """Answers of 64 KiB each to 80 events; what the others get is on its way before."""
+        process = self.start(self.bot(self.stage("wordy", match="w", answer={"reply": "@" + "x" * 65536}), *more))
+        if more:
+            process.stdin.write(lines({"text": "hang"}).decode())
+            process.stdin.flush()
+            self.until(process.stderr, "ready: 2 of 2")  # both have written to their logs
+            self.wait_for(lambda: self.asked("hung", "handle"))
+        process.stdin.write(lines(*({"text": f"w{n}"} for n in range(10, 90))).decode())
+        process.stdin.close()
+        return process
+
+    def wait_for(self, condition):
+        end = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_plugins_go_on_and_nothing_is_lost(self):
+        process = self.start_wordy(self.stage("hung", "timeout = { handle = \"2s\" }", match="hang", slow=["hang", 4, "handle"]))
+        told = {"bytes of calls wait for whoever reads stdout: no event is read until it has caught up", "timeout: line 1: stage (hung): handle"}
+        for line in process.stderr:  # in either order
+            told = {text for text in told if text not in line}
+            if not told:
+                break
+        self.assertFalse(told)
+        self.assertLess(len(self.asked("wordy", "handle")), 24)  # 1 MiB of answers, what is in the pipe, and a few under way
+        rows = [json.loads(line) for line in process.stdout]
+        self.assertEqual([row["params"]["message"][0]["data"]["text"] for row in rows], [f"w{n}" + "x" * 65536 for n in range(10, 90)])
+        self.assertNotIn("whoever reads", process.stderr.read())
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_a_signal_does_not_wait_for_it(self):
+        process = self.start_wordy()
+        self.until(process.stderr, "whoever reads stdout")
+        process.send_signal(signal.SIGTERM)
+        self.assertRegex(self.until(process.stderr, "lost: "), r"lost: \d+ bytes of calls that nobody has read")
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGTERM)
+
+    def test_it_goes_away(self):
+        process = self.start_wordy()
+        self.until(process.stderr, "whoever reads stdout")
+        process.stdout.close()
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGPIPE)
+
+
 class Deaths(BotCase):
     def test_dead_is_skipped_at_once(self):
         """auto_restart is false by default: one report, and events go on to the others."""

@@ -18,15 +18,15 @@ def varint(number):
     return out + bytes([number])
 
 
-@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
-@unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
-@unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 def goal_files(name):
     """A source, and the header of the same name where that has goals, too."""
     header = GOALS / name.replace(".c", ".h")
     return [name] + ([header.name] if header.is_file() and "//-" in header.read_text(encoding="utf-8") else [])
 
 
+@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
+@unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
+@unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 class Clang(IndexCase):
     view = "namespace"
 
@@ -49,6 +49,20 @@ class Clang(IndexCase):
                 result, project = self.entries_of(name)
                 done = self.run_mortise("verify-entries", result, *goal_files(name), cwd=project)
                 self.assertEqual(done.code, 0, done.out + done.err)
+
+    def test_confined(self):
+        """In a jail it sees as much: the record's files, and the headers that come with libclang itself."""
+        (self.dir / "own.c").write_text("#include <stdarg.h>\n#include <stddef.h>\n#include <stdio.h>\n"
+                                        "size_t twice(size_t n, ...) { va_list more; va_start(more, n); va_end(more); return 2 * n; }\n")
+        kzip = self.dir / "own.kzip"
+        self.ok("kzip", "create", "-o", kzip, "--", "cc", "-c", "own.c", cwd=self.dir)
+        results = []
+        for how in ([], ["--confine"]):
+            done = self.index(kzip, "--json", "-o", self.dir / "own.entries", *how, analyzer=("--analyzer", CLANG))
+            self.assertEqual((done.code, done.json["failed"], done.json["messages"]), (0, 0, []), done.err)
+            results.append((self.dir / "own.entries").read_bytes())
+        self.assertGreater(len(results[0]), 10000)
+        self.assertEqual(*results)
 
     def test_goals_can_fail(self):
         """Without its edges no stream meets its goals."""

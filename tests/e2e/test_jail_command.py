@@ -71,21 +71,47 @@ class Jail(Case):
     def jail(self, level, *args, **how):
         return self.run_mortise("jail", "--level", level, *args, **how)
 
+    def with_scratch(self, level):
+        """A program that waits for ever, its scratch directory and its guardian's number."""
+        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
+               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
+        run = subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        scratch = run.stdout.readline().strip()
+        self.assertTrue(os.path.isdir(scratch), scratch)
+        with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
+            return run, scratch, int(f.read().split()[0])
+
     @at_each_level
     def test_killed_guardian_leaves_no_scratch(self, level):
         """Nobody is left who could remove it but the host."""
-        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
-               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
-        with subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            scratch = run.stdout.readline().strip()
-            self.assertTrue(os.path.isdir(scratch), scratch)
-            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
-                guardian = int(f.read().split()[0])
+        run, scratch, guardian = self.with_scratch(level)
+        with run:
             os.kill(guardian, signal.SIGKILL)
             run.communicate(timeout=LIMIT)
         self.assertEqual(run.returncode, 125)
         self.assertFalse(os.path.exists(scratch), scratch)
+
+    @at_each_level
+    def test_scratch_of_the_killed_goes_with_the_next_start(self, level):
+        """Host and guardian die at once: whoever comes next removes it, and nobody's who lives."""
+        alive, kept, _ = self.with_scratch(level)
+        run, scratch, guardian = self.with_scratch(level)
+        with alive:
+            with run:
+                for pid in (run.pid, guardian):  # neither may see the other's end
+                    os.kill(pid, signal.SIGSTOP)
+                for pid in (run.pid, guardian):
+                    os.kill(pid, signal.SIGKILL)
+                run.communicate(timeout=LIMIT)
+            self.assertTrue(os.path.isdir(scratch), "whoever removed it was not to be there")
+            deadline = time.monotonic() + LIMIT  # a crowded /tmp is gone through by one start in 32
+            while os.path.exists(scratch) and time.monotonic() < deadline:
+                self.assertEqual(self.jail(level, "--", "/bin/true").code, 0)
+            self.assertFalse(os.path.exists(scratch), scratch)
+            self.assertTrue(os.path.isdir(kept + "/d"), kept)
+            alive.kill()
+            alive.communicate(timeout=LIMIT)
 
     @at_each_level
     def test_words(self, level):
@@ -153,6 +179,18 @@ class Jail(Case):
         for here, want in ((self.dir, self.work), (self.work, self.work), (self.work / "sub", self.work / "sub")):
             done = self.sh(level, "pwd", "-w", self.work, cwd=here)
             self.assertEqual((done.code, done.out.strip()), (0, str(want)), done.err)
+
+    @at_each_level
+    def test_program_is_the_one_seen_from_here(self, level):
+        """It runs in the workspace, where the name as it was typed would lead nowhere."""
+        shutil.copy("/bin/true", self.dir / "here")
+        (self.dir / "here.py").write_text("import os, sys; print(os.getcwd(), sys.argv[1:])")
+        self.assertEqual(self.jail(level, "-w", self.work, "--", "./here").code, 0)
+        self.assertEqual(self.jail(level, "-w", self.work, "--", "../here", cwd=self.work).code, 0)
+        done = self.jail(level, "-w", self.work, "--", "./here.py", "x")
+        self.assertEqual((done.code, done.out), (0, f"{self.work} ['x']\n"), done.err)
+        done = self.jail(level, "-w", self.work, "--", "./nowhere")
+        self.assertEqual((done.code, done.err), (5, f"not_found: {self.dir}/nowhere: no such file\n"))
 
     @at_each_level
     def test_write(self, level):
@@ -349,6 +387,16 @@ class Options(Case):
         self.assertEqual((done.code, done.err), (0, warns))
         page = self.run_mortise("info", "--no-start", "--unconfined", ECHO).out
         self.assertIn("as asked: --unconfined", page)
+
+    @unittest.skipUnless(LEVELS, "this machine cannot confine")
+    def test_violation_after_the_answer(self):
+        """The page is told; but who ends by a violation has not done well."""
+        late = self.file("late.py", "import sys\nsys.stdin.read()\nopen('/etc/passwd')\n")
+        for words in ([], ["--json"]):
+            done = self.run_mortise("info", "--confine", *words, late)
+            self.assertEqual(done.code, 9, done.err)
+            self.assertRegex(done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not allowed by --read|sandbox")
+            self.assertIn("late", done.json["name"] if words else done.out)
 
     def test_page(self):
         page = self.ok("info", "--no-start", ECHO, "--confine", "--set", "sandbox.workspace=.", "--set", "sandbox.cpu=9s").out

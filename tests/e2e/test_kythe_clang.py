@@ -3,6 +3,7 @@ hardly C. tests/kythe/clang has the goals; those whose bytes matter (CR LF, a by
 import random
 import unittest
 
+from kythe_support import NO_NAMESPACES
 from support import BUILD, ROOT, Case
 
 ANALYZER = BUILD / "plugins" / "kythe-clang"
@@ -124,6 +125,7 @@ HARDLY_C = {
 
 
 @unittest.skipUnless((ANALYZER / "kythe-clang").exists(), f"{ANALYZER} is not built")
+@unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 class KytheClang(Case):
     def index(self, source, *compiler, code=0):
         """Records, indexes; returns the stream's path and what was said."""

@@ -1,10 +1,12 @@
 """Help, wrong words, completion, man pages: the command without a plugin."""
+import functools
+import json
 import re
 import shutil
 import subprocess
 import unittest
 
-from support import Case, ECHO, ROOT, without_color
+from support import Case, ECHO, MORTISE, ROOT, without_color
 
 COMMANDS = ["call", "run", "chat", "extract", "info", "explain", "index", "kzip", "verify-entries", "jail", "doctor", "completion",
             "help"]
@@ -35,6 +37,35 @@ class Help(Case):
     def test_version(self):
         self.assertRegex(self.ok("--version").out, r"^mortise \d+\.\d+\.\d+\n$")
         self.assertEqual(self.ok("-V").out, self.ok("--version").out)
+
+
+class Programs(Case):
+    def test_quick_commands_load_no_library_but_libc(self):
+        shown = subprocess.run(["readelf", "-d", MORTISE], capture_output=True, text=True, check=True).stdout
+        needed = set(re.findall(r"\(NEEDED\).*\[lib([\w+-]+)", shown))
+        self.assertIn("c", needed)
+        self.assertLessEqual(needed, {"c", "asan", "ubsan", "tsan", "gcov"})
+
+    def test_without_the_other_program(self):
+        alone = shutil.copy(MORTISE, self.dir)
+        run = functools.partial(subprocess.run, capture_output=True, text=True)
+        self.assertEqual(run([alone, "--version"]).stdout, self.ok("--version").out)
+        self.assertEqual(run([alone, "jail", "--help"]).stdout, self.ok("jail", "--help").out)
+        done = run([alone, "kzip", "info", "x"])
+        if done.returncode == 4:
+            self.skipTest("mortise is installed on this machine")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^system: only /\S+/mortise-full can do this, and it cannot be run .*: install all")
+        self.assertEqual(json.loads(run([alone, "kzip", "--json"]).stdout)["kind"], "system")
+
+    def test_it_is_one_command_to_the_outside(self):
+        """Name, arguments and exit code are those of the program that takes over."""
+        self.assertIn("mortise info --help", self.fails(2, "usage", "info", "--frobnicate").err)
+        done = subprocess.run(["odd name", "help", "no\tsuch"], executable=MORTISE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown command", done.stderr)
+        with open("/dev/full", "w") as full:
+            self.assertEqual(subprocess.run([MORTISE, "explain", "plain"], stdout=full, stderr=subprocess.DEVNULL).returncode, 1)
 
 
 class WrongWords(Case):

@@ -1,4 +1,4 @@
-/* Rules on names: the longest wins, quiet names, protected ones; and the scratch directory. */
+/* Rules on names: the longest wins, quiet names, protected ones. */
 #include "leak.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "jail/paths.h"
-#include "jail/scratch.h"
 
 static char top[64];
 
@@ -239,43 +238,11 @@ static void a_view(void **state)
 	mor_paths_fini(&paths);
 }
 
-/* A tree that is deeper than our descriptors, with closed directories and links to what must stay. */
-static void scratch(void **state)
-{
-	struct mor_scratch s = MOR_SCRATCH_INIT;
-	char keep[128], link[PATH_MAX + 8];
-	int dir, next;
-
-	(void)state;
-	snprintf(keep, sizeof(keep), "%s", at("declared/keep"));
-	close(open(keep, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(mor_scratch_make(&s, top), 0);
-	dir = dup(s.dir);
-	for (int i = 0; i < 100; i++) {
-		assert_int_equal(mkdirat(dir, "d", 0755), 0);
-		close(openat(dir, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
-		next = openat(dir, "d", O_RDONLY | O_DIRECTORY);
-		assert_true(next >= 0);
-		if (i % 10 == 3)
-			fchmod(dir, 0);
-		close(dir);
-		dir = next;
-	}
-	close(dir);
-	snprintf(link, sizeof(link), "%s/link", s.path);
-	assert_int_equal(symlink(at("declared"), link), 0);
-	snprintf(link, sizeof(link), "%s", s.path);
-	mor_scratch_remove(&s);
-	assert_int_equal(access(link, F_OK), -1);
-	assert_int_equal(unlink(keep), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(reading), MOR_TEST(inert), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
-		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(scratch),
-		MOR_TEST(a_view),
+		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(a_view),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -115,7 +115,7 @@ static int add(struct mor_paths *paths)
 		       ? 0 : -1;
 }
 
-static int enter(void)
+static int make(void)
 {
 	struct mor_paths paths = { 0 };
 	char *argv[] = { "/bin/true", NULL };
@@ -129,11 +129,18 @@ static int enter(void)
 	if (status == 0)
 		status = mor_paths_protect(&paths, at("ws/.git/config"));
 	if (status == 0)
-		status = mor_root_enter(&paths, &plan, &step);
+		status = mor_root_make(&paths, &plan, &step);
 	if (status < 0)
 		fprintf(stderr, "# %s: %d\n", step, status);
 	mor_paths_fini(&paths);
 	return status;
+}
+
+static int enter(void)
+{
+	const char *step = "";
+
+	return make() < 0 ? -1 : mor_root_leave(&step);
 }
 
 static int made(const char *name)
@@ -168,6 +175,28 @@ static int look(void)
 	if (stat("/usr/lib", &st) < 0 || stat("/lib", &st) < 0 || stat("/lib64/ld-linux-x86-64.so.2", &st) < 0)
 		return errno == ENOENT && access("/lib64", F_OK) < 0 ? 0 : 9; /* only where the machine has them */
 	return 0;
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* within.c tells by this whether the host's tree is gone. */
+static int see_the_host_go(void)
+{
+	struct stat host, ours, above;
+	const char *step = "";
+	int proc;
+
+	if (stat("/", &host) < 0 || make() < 0 || stat(".", &ours) < 0)
+		return 1;
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || fstatat(proc, "..", &above, 0) < 0 || !same(&above, &host) || same(&above, &ours))
+		return 2;
+	if (mor_root_leave(&step) < 0)
+		return 3;
+	return fstatat(proc, "..", &above, 0) < 0 || !same(&above, &ours) ? 4 : 0;
 }
 
 /* ".." from the deepest place of the new tree ends at its root. */
@@ -205,9 +234,15 @@ static void test_climb(void **state)
 	expect(climb);
 }
 
+static void test_see_the_host_go(void **state)
+{
+	(void)state;
+	expect(see_the_host_go);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb), MOR_TEST(test_see_the_host_go) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("jail/t1_root", tests, make_stage, drop_stage);

@@ -1,0 +1,261 @@
+/*
+ * What upstream's runtime finds in sunscreen.yml, as far as it names plugins: source, and version as a wish. Keys that would
+ * replace what a manifest says are refused where they matter: what a plugin is started as, and what it may do, stands in
+ * one place. Nothing is downloaded.
+ */
+#include "cli/run_declared.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output.h"
+#include "cli/run_workspace.h"
+#include "manifest/manifest.h"
+
+struct declared {
+	struct mor_run *run;
+	char *workspace;
+	struct mor_doc *doc;
+	const struct mor_value *plugins; /* an array, or NULL */
+};
+
+/* ---- the file ---- */
+
+static int open_list(struct declared *list, mortise_error *err)
+{
+	static const struct mor_opt_list own = { 0 };
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	int r = mor_workspace_find(list->run->args->workspace, &list->workspace, err);
+
+	if (r == 0)
+		r = mor_workspace_config(list->workspace, &own, &json, err);
+	if (r == 0)
+		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &list->doc, err);
+	if (r < 0)
+		return r;
+	list->plugins = mor_json_get(mor_doc_root(list->doc), "plugins");
+	if (mor_json_type(list->plugins) > MOR_JSON_NULL && mor_json_type(list->plugins) != MOR_JSON_ARRAY)
+		return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins must be an array", list->workspace);
+	return 0;
+}
+
+static void close_list(struct declared *list)
+{
+	mor_doc_free(list->doc);
+	mor_free(list->workspace);
+}
+
+static const char *source_of(const struct mor_value *entry)
+{
+	return mor_json_text(mor_json_get(entry, "source"), "");
+}
+
+static char *path_of(const struct declared *list, const char *source)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+
+	mor_buf_printf(&path, "%s%s%s", *source == '/' ? "" : list->workspace, *source == '/' ? "" : "/", source);
+	return mor_buf_detach(&path);
+}
+
+static int check_entry(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(entry);
+	char key[60];
+
+	if (mor_json_type(entry) != MOR_JSON_OBJECT || !*source_of(entry))
+		return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu] must be a mapping with a source", list->workspace, at);
+	while (mor_json_next(&it)) {
+		mor_excerpt(it.name, key, sizeof(key));
+		if (mor_text_in(it.name, "manifest|transport|entrypoint|capabilities"))
+			return mor_fail(err, MORTISE_EMANIFEST,
+					"%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s: what a manifest says is not replaced here: write it "
+					"into the manifest of %s", list->workspace, at, key, source_of(entry));
+		if (!mor_text_in(it.name, "source|version"))
+			return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s is not known: use source, version",
+					list->workspace, at, key);
+	}
+	return 0;
+}
+
+/* ---- which one is meant ---- */
+
+/* The last part, without what clones have behind it. */
+static bool has_base(const char *source, const char *typed)
+{
+	size_t len = strlen(source), begin;
+
+	while (len && source[len - 1] == '/')
+		len--;
+	if (len > 4 && memcmp(source + len - 4, ".git", 4) == 0)
+		len -= 4;
+	for (begin = len; begin && source[begin - 1] != '/'; begin--)
+		;
+	return mor_slice_is((struct mor_slice){ source + begin, len - begin }, typed);
+}
+
+static struct mor_manifest *manifest_of(const struct declared *list, const char *source)
+{
+	MOR_CLEAN_TEXT char *path = path_of(list, source);
+	struct mor_manifest_query query = { .path = path };
+	struct mor_manifest *manifest = NULL;
+
+	return path && mor_manifest_load(&query, &manifest, NULL) == 0 ? manifest : NULL;
+}
+
+static bool has_name(const struct declared *list, const char *source, const char *typed)
+{
+	struct mor_manifest *manifest = manifest_of(list, source);
+	bool same = manifest && strcmp(manifest->name, typed) == 0;
+
+	mor_manifest_free(manifest);
+	return same;
+}
+
+static void name_all(const struct declared *list, struct mor_buf *out)
+{
+	struct mor_json_iter it = mor_json_iter(list->plugins);
+	char shown[80];
+
+	while (mor_json_next(&it))
+		mor_buf_printf(out, "%s%s", out->len ? ", " : "",
+			       mor_printable(mor_slice_of(source_of(it.value)), shown, sizeof(shown)));
+	mor_buf_byte(out, '\0');
+}
+
+/* Its place in the list. The exact source wins, whatever else is called so. */
+static int find(const struct declared *list, const char *typed, const struct mor_value **ret, size_t *ret_at, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(list->plugins);
+	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	size_t found = 0;
+
+	for (size_t at = 0; mor_json_next(&it); at++) {
+		const char *source = source_of(it.value);
+		bool exact = strcmp(source, typed) == 0;
+
+		if (!exact && !has_base(source, typed) && !has_name(list, source, typed))
+			continue;
+		found++;
+		*ret = it.value;
+		*ret_at = at;
+		if (exact)
+			return 0;
+	}
+	if (found == 1)
+		return 0;
+	name_all(list, &names);
+	if (found)
+		return mor_fail(err, MORTISE_EINPUT, "%s: %zu plugins of %s/" MOR_SUNSCREEN_YML " are called so: type the exact source of one (%s)",
+				typed, found, list->workspace, names.data ? names.data : "");
+	return mor_fail(err, MORTISE_ENOTFOUND, "%s: no such file or directory, and no plugin of %s/" MOR_SUNSCREEN_YML " (%s)", typed,
+			list->workspace, names.data ? names.data : "");
+}
+
+/* ---- taking it ---- */
+
+/* A wish, not a pin: what lies there is what there is. */
+static void compare_version(const struct declared *list, const struct mor_value *entry)
+{
+	const char *wish = mor_json_text(mor_json_get(entry, "version"), NULL);
+	struct mor_manifest *manifest = wish ? manifest_of(list, source_of(entry)) : NULL;
+	const char *is = manifest && manifest->version ? manifest->version : NULL;
+
+	if (is && strcmp(wish + (*wish == 'v'), is + (*is == 'v')) != 0)
+		mor_note(list->run->cli, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
+	mor_manifest_free(manifest);
+}
+
+static int add_path(struct mor_run *run, char *path, mortise_error *err)
+{
+	if (path && mor_opt_list_add(&run->plugins, path) == 0)
+		return 0;
+	mor_free(path);
+	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+static int take(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path = path_of(list, source_of(entry));
+	int r = check_entry(list, at, entry, err);
+
+	if (r < 0)
+		return r;
+	if (path && access(path, F_OK) < 0)
+		return mor_fail(err, MORTISE_ENOTFOUND, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu]: %s is not here (nothing is downloaded)",
+				list->workspace, at, path);
+	compare_version(list, entry);
+	return add_path(list->run, mor_take(&path), err);
+}
+
+/* One that is not here is passed over, as upstream does it, but not in silence. */
+static int take_all(const struct declared *list, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(list->plugins);
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && mor_json_next(&it); at++) {
+		r = take(list, at, it.value, err);
+		if (r == MORTISE_ENOTFOUND) {
+			mor_note(list->run->cli, "warning: %s", err->text);
+			r = 0;
+		}
+	}
+	if (r == 0 && !list->run->plugins.count)
+		r = mor_fail(err, MORTISE_EUNSUPPORTED, "name a PLUGIN: %s/" MOR_SUNSCREEN_YML " declares none that is here", list->workspace);
+	return r;
+}
+
+/* 1: the word is looked up; 0: it is a path as any other, and so is its error: it is there, or there is no workspace that
+ * declares anything. */
+static int is_looked_up(struct declared *list, const char *typed, mortise_error *err)
+{
+	int r = 0;
+
+	if (access(typed, F_OK) == 0)
+		return 0;
+	if (!list->workspace)
+		r = open_list(list, err);
+	return r < 0 ? (r == MORTISE_ENOTFOUND ? 0 : r) : mor_json_size(list->plugins) > 0;
+}
+
+static int take_word(struct declared *list, const char *typed, mortise_error *err)
+{
+	const struct mor_value *entry = NULL;
+	size_t at = 0;
+	int r = is_looked_up(list, typed, err);
+
+	if (r == 0)
+		return add_path(list->run, mor_strdup(typed), err);
+	if (r > 0)
+		r = find(list, typed, &entry, &at, err);
+	return r < 0 ? r : take(list, at, entry, err);
+}
+
+int mor_declared_find(struct mor_run *run, mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+	size_t count = run->args->hook ? words->count : 1;
+	struct declared list = { .run = run };
+	int r = 0;
+
+	if (count == 0) {
+		r = open_list(&list, err);
+		if (r == 0)
+			r = take_all(&list, err);
+	}
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = take_word(&list, words->item[i], err);
+	close_list(&list);
+	return r;
+}
+
+void mor_declared_free(struct mor_run *run)
+{
+	for (size_t i = 0; i < run->plugins.count; i++)
+		mor_free((char *)run->plugins.item[i]);
+	mor_free(run->plugins.item);
+}

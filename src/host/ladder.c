@@ -1,0 +1,109 @@
+/*
+ * The stop ladder: the dialect's goodbyes, the end of stdin, SIGTERM, SIGKILL, each with its grace. When to begin, and what
+ * follows the end, is decided in supervise.c.
+ */
+#include "base/alloc.h"
+#include "host/host.h"
+
+/* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
+ * plugin is slow to read what stands before it; who has not read that by now will not get it. */
+static uint32_t held_ms(mortise_plugin *plugin)
+{
+	int64_t rest;
+
+	if (!plugin->stop.hold || !plugin->link || plugin->end_seen)
+		return 0;
+	if (!plugin->link->closed)
+		plugin->link->ops->close_input(plugin->link);
+	rest = plugin->link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	return rest > 0 ? (uint32_t)rest : 0;
+}
+
+static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
+
+static void on_ladder(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
+
+	uint32_t rest = plugin->rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
+
+	MOR_HOLD(plugin);
+	if (rest)
+		wait_on_rung(plugin, rest);
+	else
+		mor_ladder_climb(plugin, plugin->rung + 1);
+}
+
+static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
+{
+	/* Without memory for a timer the polite rungs are skipped, never the last one. */
+	if (mor_timer_set(plugin->host->loop, &plugin->ladder, ms, on_ladder) < 0)
+		mor_ladder_climb(plugin, MOR_RUNG_KILL);
+}
+
+static uint32_t until_term(const mortise_plugin *plugin)
+{
+	int64_t rest = plugin->ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+
+	return rest > 0 ? (uint32_t)rest : 0;
+}
+
+/* Goodbyes go out in table order, the next one when the one before is answered (a note: at once). True when
+ * there is an answer worth waiting for. */
+static bool say_bye(mortise_plugin *plugin)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	mortise_error error;
+
+	while (plugin->was_ready && (plugin->bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->bye))) {
+		mor_buf_reset(&params, 0);
+		if (plugin->bye->template && mor_template_fill(plugin, plugin->bye->template, NULL, &params) < 0)
+			return false;
+		if (mor_call_internal(plugin, plugin->bye, MOR_FOR_BYE,
+				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
+			return false;
+		if (!(plugin->bye->flags & MOR_M_NOTE))
+			return plugin->stop.bye_ms > 0;
+	}
+	return false;
+}
+
+void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
+{
+	uint32_t rest = until_term(plugin);
+
+	if (!plugin->link || plugin->end_seen)
+		return;
+	if (rung == MOR_RUNG_BYE) {
+		plugin->rung = rung;
+		if (say_bye(plugin)) {
+			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
+			return;
+		}
+		rung = MOR_RUNG_INPUT;
+	}
+	plugin->rung = rung;
+	if (rung == MOR_RUNG_INPUT) {
+		plugin->link->ops->close_input(plugin->link);
+		wait_on_rung(plugin, rest);
+	} else if (rung == MOR_RUNG_TERM) {
+		plugin->link->ops->order(plugin->link, MOR_ORDER_TERM);
+		wait_on_rung(plugin, plugin->stop.kill_ms);
+	} else {
+		mor_timer_stop(&plugin->ladder);
+		plugin->link->ops->order(plugin->link, MOR_ORDER_KILL);
+	}
+}
+
+void mor_ladder_bye_answered(mortise_call *bye)
+{
+	mortise_plugin *plugin = bye->plugin;
+
+	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
+		return;
+	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+		return;
+	if (!say_bye(plugin))
+		mor_ladder_climb(plugin, MOR_RUNG_INPUT);
+}

@@ -1,0 +1,32 @@
+/* Directories by handle, one name at a time: no link is followed. */
+#ifndef MOR_JAIL_VIEW_DIR_H
+#define MOR_JAIL_VIEW_DIR_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+struct mor_scan {
+	int fd; /* -1: at its end */
+	int error;
+	unsigned char type; /* of the last name: DT_DIR..., or DT_UNKNOWN */
+	long got, at;
+	char batch[2048] __attribute__((aligned(8)));
+};
+
+/* A new look at a directory handle. 0 or -errno. */
+int mor_scan_begin(struct mor_scan *scan, int dir);
+/* A descriptor that was opened to be read, and is the scan's from now on. */
+void mor_scan_take(struct mor_scan *scan, int fd);
+/* NULL at the end, or where scan->error says why there is no more. */
+const char *mor_scan_next(struct mor_scan *scan);
+/* 0 or -errno of the reading. */
+int mor_scan_end(struct mor_scan *scan);
+
+/* O_PATH; -1 with errno. dir -1: none there. */
+int mor_dir_entry(int dir, const char *name);
+/* S_IFDIR and so on; 0: it is not there. */
+mode_t mor_dir_type(int fd);
+/* "DIR/NAME". 0 or -ENAMETOOLONG. */
+int mor_dir_join(char out[PATH_MAX], const char *dir, const char *name);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * Stage and tree side by side, down as far as both have directories: where a directory of the stage meets a link of the
+ * plugin's tree, or a directory that is closed to us. Every order asks for every directory of its stage, so what is asked
+ * for counts: most of them hold files only, and are not even opened.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "jail/confine.h"
+#include "jail/view_dir.h"
+#include "jail/view_shop.h"
+
+struct walk {
+	struct mor_view_shop *shop;
+	const char *source, *dest; /* the directory's names: below the stage, in the tree */
+	int from, base;
+	int depth;
+};
+
+const struct mor_view_link *mor_shop_link(const struct mor_view_shop *shop, const char *name)
+{
+	for (size_t i = 0; i < shop->link_count; i++)
+		if (shop->links[i].real && strcmp(shop->links[i].name, name) == 0)
+			return &shop->links[i];
+	return NULL;
+}
+
+static int note_link(struct mor_view_shop *shop, const char *source, const char *name, const char *real)
+{
+	struct mor_view_link *more = mor_realloc(shop->links, (shop->link_count + 1) * sizeof(*more)), *link;
+
+	if (!more)
+		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
+	shop->links = more;
+	link = &more[shop->link_count++];
+	*link = (struct mor_view_link){ mor_strdup(source), mor_strdup(name), real ? mor_strdup(real) : NULL };
+	if (!link->source || !link->name || (real && !link->real))
+		return mor_setup_fail(shop->failure, MOR_AT_FORK, ENOMEM, "no memory");
+	return 0;
+}
+
+static int look_at(const struct walk *walk, const char *name);
+
+static int blame_stage(const struct walk *walk, int error)
+{
+	return mor_shop_blame(walk->shop, error, walk->dest, "its directory in the stage");
+}
+
+/* Takes walk->from, which was opened to be read; -1: with errno. links: what the directory counts as links to it. Where that
+ * is kept at all, it is two, and one for each directory inside: the last of them is the end of our interest. */
+static int walk_down(const struct walk *walk, nlink_t links)
+{
+	struct mor_scan scan;
+	const char *name;
+	int status, ended;
+
+	if (walk->from < 0)
+		return blame_stage(walk, errno);
+	mor_scan_take(&scan, walk->from);
+	status = walk->depth > MOR_VIEW_DEPTH ? blame_stage(walk, ENAMETOOLONG) : 0;
+	while (status == 0 && links != 2 && (name = mor_scan_next(&scan))) {
+		if (scan.type == DT_DIR || scan.type == DT_UNKNOWN)
+			status = look_at(walk, name);
+		if (scan.type == DT_DIR && links > 2)
+			links--;
+	}
+	ended = mor_scan_end(&scan);
+	return status == 0 && ended < 0 ? blame_stage(walk, -ended) : status;
+}
+
+static int open_to_read(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Where a link of the plugin's tree leads: the directory, and its true name; -1: to none. */
+static int follow(const struct mor_view_shop *shop, const char *link, char real[PATH_MAX])
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, shop->root, link, &how, sizeof(how));
+	char number[16];
+	ssize_t len;
+
+	if (fd < 0)
+		return -1;
+	snprintf(number, sizeof(number), "%d", fd);
+	len = readlinkat(shop->own_fds, number, real, PATH_MAX - 1);
+	if (len <= 0 || len == PATH_MAX - 1) {
+		close(fd);
+		return -1;
+	}
+	real[len] = 0;
+	return fd;
+}
+
+/* A directory of the stage whose name is a link in the tree; one that leads to no directory is simply covered. */
+static int look_behind(const struct walk *walk, const char *name, const char *source, const char *link, nlink_t links)
+{
+	char real[PATH_MAX];
+	int target = follow(walk->shop, link, real), status;
+	struct walk next = { walk->shop, source, real, -1, target, walk->depth + 1 };
+
+	if (target < 0)
+		return 0;
+	if (!mor_shop_touch(walk->shop, real, MOR_PLACE_OVER))
+		status = mor_shop_blame(walk->shop, EINVAL, link, "leads to where no view can be");
+	else
+		status = note_link(walk->shop, source, link, real);
+	if (status == 0) {
+		next.from = open_to_read(walk->from, name);
+		status = walk_down(&next, links);
+	}
+	close(target);
+	return status;
+}
+
+static int look_into(const struct walk *walk, const char *name, const char *source, const char *dest, nlink_t links)
+{
+	int base = openat(walk->base, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
+	struct walk next = { walk->shop, source, dest, -1, base, walk->depth + 1 };
+
+	if (base < 0)
+		return 0; /* it was there a moment ago */
+	next.from = open_to_read(walk->from, name);
+	status = walk_down(&next, links);
+	close(base);
+	return status;
+}
+
+static int look_at(const struct walk *walk, const char *name)
+{
+	char source[PATH_MAX], dest[PATH_MAX];
+	struct stat is, was;
+	bool open;
+
+	if (fstatat(walk->from, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(is.st_mode) ||
+	    fstatat(walk->base, name, &was, AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISDIR(was.st_mode) && !S_ISLNK(was.st_mode)))
+		return 0;
+	open = S_ISDIR(was.st_mode) && mor_shop_is_open(walk->base, name, X_OK);
+	if (open && is.st_nlink == 2)
+		return 0;
+	if (mor_dir_join(source, walk->source, name) < 0 || mor_dir_join(dest, walk->dest, name) < 0)
+		return mor_shop_blame(walk->shop, ENAMETOOLONG, walk->dest, "what is below it");
+	if (S_ISLNK(was.st_mode))
+		return look_behind(walk, name, source, dest, is.st_nlink);
+	if (open)
+		return look_into(walk, name, source, dest, is.st_nlink);
+	return walk->depth ? note_link(walk->shop, source, dest, NULL) : 0; /* at the top, whoever shows it sees to it */
+}
+
+int mor_shop_find_links(struct mor_view_shop *shop)
+{
+	struct walk walk = { shop, "", "", open_to_read(shop->stage, "."), shop->root, 0 };
+
+	return walk_down(&walk, 0);
+}

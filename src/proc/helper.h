@@ -1,0 +1,12 @@
+/* Where the programs are that come with the library and the command, but are not on anybody's PATH. */
+#ifndef MOR_PROC_HELPER_H
+#define MOR_PROC_HELPER_H
+
+#include <limits.h>
+#include <stddef.h>
+
+/* Where it was built, as long as we run from there; else where it was installed. Whether it is there is seen when it is run.
+ * Returns `out`. */
+const char *mor_program_path(const char *name, char out[PATH_MAX]);
+
+#endif

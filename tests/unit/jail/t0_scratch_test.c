@@ -1,0 +1,201 @@
+/* The scratch directory: removed whatever is in it, and swept up after those who were killed. */
+#include "leak.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/scratch.h"
+
+static char top[64];
+
+static const char *at(const char *name)
+{
+	static char names[4][256];
+	static unsigned next;
+	char *out = names[next++ % 4];
+
+	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
+	return out;
+}
+
+static const char *under(const char *name)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/file", name);
+	return at(file);
+}
+
+static int make_stage(void **state)
+{
+	(void)state;
+	snprintf(top, sizeof(top), "/tmp/mortise-scratch-XXXXXX");
+	return mkdtemp(top) ? mkdir(at("keep"), 0755) : -1;
+}
+
+static int drop_stage(void **state)
+{
+	(void)state;
+	rmdir(at("keep"));
+	return rmdir(top);
+}
+
+/* A tree that is deeper than our descriptors, with closed directories and links to what must stay. */
+static void removing(void **state)
+{
+	struct mor_scratch s = MOR_SCRATCH_INIT;
+	char keep[128], link[PATH_MAX + 8];
+	int dir, next;
+
+	(void)state;
+	snprintf(keep, sizeof(keep), "%s", at("keep/file"));
+	close(open(keep, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(mor_scratch_make(&s, top), 0);
+	dir = dup(s.dir);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(mkdirat(dir, "d", 0755), 0);
+		close(openat(dir, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+		next = openat(dir, "d", O_RDONLY | O_DIRECTORY);
+		assert_true(next >= 0);
+		if (i % 10 == 3)
+			fchmod(dir, 0);
+		close(dir);
+		dir = next;
+	}
+	close(dir);
+	snprintf(link, sizeof(link), "%s/link", s.path);
+	assert_int_equal(symlink(at("keep"), link), 0);
+	snprintf(link, sizeof(link), "%s", s.path);
+	mor_scratch_remove(&s);
+	assert_int_equal(access(link, F_OK), -1);
+	assert_int_equal(unlink(keep), 0);
+}
+
+/* One that a killed guardian has left, with something in it. */
+static void leave_behind(const char *name)
+{
+	assert_int_equal(mkdir(at(name), 0700), 0);
+	close(open(under(name), O_CREAT | O_WRONLY, 0600));
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* Only what is named like ours, is a directory of this user, and is locked by nobody. */
+static void sweeping(void **state)
+{
+	static const char *const left[] = { "mortise-jail-0000000000000001", "mortise-jail-fedcba9876543210" };
+	static const char *const others[] = {
+		"mortise-jail-000000000000000", "mortise-jail-00000000000000001", "mortise-jail-000000000000000G",
+		"mortise-0000000000000001", "mortise-jail-0000000000000002",
+	};
+	struct mor_scratch alive = MOR_SCRATCH_INIT;
+
+	(void)state;
+	assert_int_equal(mor_scratch_make(&alive, top), 0);
+	leave_behind(left[0]);
+	leave_behind(left[1]);
+	for (size_t i = 0; i + 1 < sizeof(others) / sizeof(*others); i++)
+		leave_behind(others[i]);
+	assert_int_equal(symlink(others[0], at(others[4])), 0);
+	mor_scratch_sweep(top);
+	assert_true(is_there(alive.path));
+	assert_false(is_there(at(left[0])));
+	assert_false(is_there(at(left[1])));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		assert_true(is_there(at(others[i])));
+		assert_true(is_there(under(others[i])));
+	}
+	for (size_t i = sizeof(others) / sizeof(*others); i-- > 0;) { /* the link first */
+		unlink(under(others[i]));
+		remove(at(others[i]));
+	}
+	mor_scratch_remove(&alive);
+}
+
+static void sweeping_leaves_other_users(void **state)
+{
+	const char *name = "mortise-jail-0000000000000003";
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	leave_behind(name);
+	assert_int_equal(chown(at(name), 65534, 65534), 0);
+	mor_scratch_sweep(top);
+	assert_true(is_there(under(name)));
+	assert_int_equal(chown(at(name), 0, 0), 0);
+	mor_scratch_sweep(top);
+	assert_false(is_there(at(name)));
+}
+
+/* A large one is removed in pieces, so that no start waits long for it. */
+static void sweeping_is_bounded(void **state)
+{
+	const char *name = "mortise-jail-0000000000000004";
+	unsigned sweeps = 0;
+	char file[16];
+	int dir;
+
+	(void)state;
+	assert_int_equal(mkdir(at(name), 0700), 0);
+	dir = open(at(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 2500; i++) {
+		snprintf(file, sizeof(file), "%d", i);
+		close(openat(dir, file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	}
+	close(dir);
+	for (; is_there(at(name)) && sweeps < 10; sweeps++)
+		mor_scratch_sweep(top);
+	assert_int_equal(sweeps, 3);
+}
+
+/* Whoever makes one while others sweep without a pause has one that stays. */
+static void sweeping_races(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion kills nobody */
+		for (;;)
+			mor_scratch_sweep(top);
+	}
+	for (int i = 0; i < 200; i++) {
+		struct mor_scratch s = MOR_SCRATCH_INIT;
+
+		assert_int_equal(mor_scratch_make(&s, top), 0);
+		sched_yield();
+		assert_int_equal(mkdirat(s.dir, "d", 0700), 0);
+		assert_true(is_there(s.path));
+		mor_scratch_remove(&s);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(removing), MOR_TEST(sweeping), MOR_TEST(sweeping_leaves_other_users),
+		MOR_TEST(sweeping_is_bounded), MOR_TEST(sweeping_races),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("jail/t0_scratch", tests, make_stage, drop_stage);
+}
