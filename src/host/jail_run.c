@@ -103,7 +103,7 @@ static const char *program(const struct run *run, char whole[PATH_MAX])
 	const char *name = run->opt->argv[0], *dir;
 	char here[PATH_MAX];
 
-	if (name[0] == '/' || !strchr(name, '/'))
+	if (!name || name[0] == '/' || !strchr(name, '/'))
 		return name;
 	dir = directory(run, here);
 	if (!dir || dir == here || snprintf(whole, PATH_MAX, "%s/%s", here, name + (strncmp(name, "./", 2) == 0 ? 2 : 0)) >= PATH_MAX)
