@@ -23,7 +23,7 @@ enum worker_state {
 
 /* Units are in the order of their digests: neighbours have little in common. But among a few stages there is mostly one that is
  * near, and half as much has to be changed. */
-#define STAGES 8
+#define STAGES 16
 
 struct worker {
 	struct mor_driver *driver;
