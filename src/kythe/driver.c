@@ -286,12 +286,13 @@ void mor_driver_tidy(struct mor_driver *driver)
 {
 	for (unsigned i = 0; driver->workers && i < driver->worker_count; i++) {
 		struct worker *worker = &driver->workers[i];
-		struct mor_stage outputs = { .path = mor_take(&worker->out_dir) };
+		struct mor_stage outputs = { 0 };
 
 		mor_work_forget(worker);
 		mor_output_drop_last(worker);
 		for (unsigned k = 0; k < STAGES; k++)
 			mor_stage_drop(driver->opt.stager, &worker->stages[k]);
+		outputs.path = mor_take(&worker->out_dir);
 		mor_stage_drop(driver->opt.stager, &outputs);
 	}
 }
