@@ -2,8 +2,8 @@
  * Units with hostile paths: nothing outside the stage is ever touched.
  *
  * The input is text: the first line of a unit is its working directory, each further line one byte that chooses the content
- * and then a path; an empty line ends the unit, and the next one is fitted into the same tree. The cache lies in a directory
- * with other files, which are compared, with their times, before and after.
+ * and then a path, or ">" and then an argument; an empty line ends the unit, and the next one is fitted into the same
+ * tree. The cache lies in a directory with other files, which are compared, with their times, before and after.
  */
 #include "fuzz.h"
 
@@ -147,12 +147,17 @@ static bool take_unit(char **at, struct mor_unit *unit)
 	if (!**at)
 		return false;
 	unit->working_directory = take_line(at);
-	for (unit->input_count = 0; **at && unit->input_count < INPUTS_MAX; unit->input_count++) {
+	unit->input_count = unit->argument_count = 0;
+	while (**at && unit->input_count < INPUTS_MAX && unit->argument_count < INPUTS_MAX) {
 		char *line = take_line(at);
 
 		if (!*line)
 			break;
-		unit->inputs[unit->input_count] = (struct mor_input){ .vname = MOR_VNAME_EMPTY, .path = line + 1,
+		if (*line == '>') {
+			unit->arguments[unit->argument_count++] = line + 1;
+			continue;
+		}
+		unit->inputs[unit->input_count++] = (struct mor_input){ .vname = MOR_VNAME_EMPTY, .path = line + 1,
 			.digest = *line == 'x' ? "../../../../beside/file" : digests[(unsigned char)*line % 4] };
 	}
 	return true;
@@ -161,7 +166,8 @@ static bool take_unit(char **at, struct mor_unit *unit)
 static void run(char *text, enum mor_stage_mode mode)
 {
 	struct mor_input inputs[INPUTS_MAX];
-	struct mor_unit unit = { .vname = MOR_VNAME_EMPTY, .inputs = inputs, .output_key = "", .entry_context = "" };
+	const char *arguments[INPUTS_MAX];
+	struct mor_unit unit = { .vname = MOR_VNAME_EMPTY, .inputs = inputs, .arguments = arguments, .output_key = "", .entry_context = "" };
 	struct mor_stage stage = { 0 };
 
 	for (int i = 0; i < UNITS_MAX && take_unit(&text, &unit); i++) {
