@@ -137,7 +137,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 		mor_work_failed(worker, why);
 	mor_work_forget(worker);
 	worker->fresh = true;
-	worker->shown = false;
+	worker->shown = worker->shows_stage = false;
 	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_VIEW_AUTO) {
 		fall_back(driver, why);
 		return;
@@ -254,6 +254,13 @@ static void fall_back(struct mor_driver *driver, const char *why)
 	}
 }
 
+static unsigned stages_for(size_t units)
+{
+	size_t stages = units / UNITS_PER_STAGE;
+
+	return stages < 2 ? 2 : stages > STAGES ? STAGES : (unsigned)stages;
+}
+
 int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret, mortise_error *err)
 {
 	struct mor_driver *driver = mor_zalloc(sizeof(*driver));
@@ -264,6 +271,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	driver->opt = *opt;
 	driver->by_namespace = opt->view != MOR_VIEW_DIRECTORY;
+	driver->stages = stages_for(opt->record_count / wanted);
 	driver->items = mor_zalloc((opt->record_count + 1) * sizeof(struct item));
 	driver->workers = mor_zalloc(wanted * sizeof(struct worker));
 	if (!driver->items || !driver->workers) {

@@ -21,9 +21,10 @@ enum worker_state {
 	WORKER_LOST     /* it cannot be started                                              */
 };
 
-/* Units are in the order of their digests: neighbours have little in common. But among a few stages there is mostly one that is
- * near, and half as much has to be changed. */
+/* Neighbours often have little in common, but among a few stages there is mostly one that is near, and half as much has to be
+ * changed. To make one and remove it costs as much as changing it for a dozen units: in a short run there are fewer. */
 #define STAGES 16
+#define UNITS_PER_STAGE 32
 
 struct worker {
 	struct mor_driver *driver;
@@ -45,6 +46,7 @@ struct worker {
 	unsigned stage;       /* of the analysis */
 	unsigned stage_shown; /* of that which was handed out last */
 	bool shown;           /* a view is in force that no analysis needs any more unless one is under way */
+	bool shows_stage;     /* and it is stage_shown */
 	char *output;
 	uint64_t output_inode;
 	int last_output;      /* of the analysis before this one: does it still grow? -1: none */
@@ -62,6 +64,7 @@ struct mor_driver {
 	struct worker *workers;
 	unsigned worker_count;
 	bool by_namespace;    /* views; else directories */
+	unsigned stages;      /* that a worker uses */
 	bool stopping, finished_work;
 	unsigned outputs;
 	struct mor_unit *read_unit; /* of read_item, NULL: none. Who asks for its type will mostly take it */

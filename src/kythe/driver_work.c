@@ -168,6 +168,7 @@ static void hand_out(struct worker *worker)
 	mor_unit_reply_json(worker->unit, worker->stages[worker->stage].working_dir, worker->output, &w);
 	worker->state = WORKER_WORKS;
 	worker->stage_shown = worker->stage;
+	worker->shows_stage = worker->shown;
 	worker->fresh = false;
 	mor_work_expect(worker);
 	/* Where it has reached nobody, a STATE event tells the rest. */
@@ -185,7 +186,7 @@ static int prepare(struct worker *worker, mortise_error *err)
 
 	worker->stage = worker->stage_shown;
 	if (r == 0)
-		r = mor_stage_fit_nearest(driver->opt.stager, record->kzip, worker->unit, mode, worker->stages, STAGES, &worker->stage, err);
+		r = mor_stage_fit_nearest(driver->opt.stager, record->kzip, worker->unit, mode, worker->stages, driver->stages, &worker->stage, err);
 	if (r == 0)
 		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
 	return r < 0 ? r : mor_output_make(worker, err);
@@ -237,6 +238,7 @@ static int show(struct worker *worker, mortise_error *err)
 	*showing = (struct showing){ worker, worker->turn };
 	worker->state = WORKER_SHOWS;
 	worker->shown = true;
+	worker->shows_stage = false;
 	r = mortise_plugin_set_view(worker->plugin, &view, shown, showing, err);
 	if (r < 0)
 		mor_free(showing);
@@ -253,7 +255,8 @@ static bool give(struct worker *worker, size_t number)
 	worker->item = number;
 	driver->items[number].state = ITEM_OUT;
 	r = prepare(worker, &error);
-	if (r == 0 && driver->by_namespace)
+	/* The same files as the record before, asked for in the same breath: they are there already. */
+	if (r == 0 && driver->by_namespace && !(worker->shows_stage && worker->stage == worker->stage_shown))
 		r = show(worker, &error);
 	else if (r == 0)
 		hand_out(worker);
@@ -342,7 +345,7 @@ void mor_work_hide(struct worker *worker)
 {
 	if (!worker->shown || worker->item != NO_ITEM)
 		return;
-	worker->shown = false;
+	worker->shown = worker->shows_stage = false;
 	if (worker->driver->by_namespace)
 		mortise_plugin_set_view(worker->plugin, NULL, NULL, NULL, NULL);
 }

@@ -5,7 +5,8 @@
  * system; sizes are bounded before and while reading; the bytes of a file are hashed on their way out and refused at the
  * end if they are not what their name says. A unit whose name is not its digest is only warned about: real writers differ.
  *
- * Writing: the same content gives the same bytes, whatever the order in which it was added.
+ * Writing: the same content gives the same bytes, whatever the order in which it was added. Units come in the order of their
+ * sources.
  */
 #ifndef MOR_KYTHE_KZIP_H
 #define MOR_KYTHE_KZIP_H

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "kythe/digest.h"
 #include "kythe/kzip.h"
+#include "kythe/path.h"
 #include "kythe/unit_order.h"
 
 #define PIECE ((size_t)64 << 10)
@@ -31,6 +32,7 @@ static const char *const place_names[] = { "files", "pbunits", "units" }; /* in 
 struct item {
 	char digest[MOR_DIGEST_SIZE];
 	enum place place;
+	char *source;          /* of a unit: its first source file, clean; else NULL */
 	uint64_t offset, size; /* in the spool */
 };
 
@@ -248,10 +250,17 @@ int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, c
 static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum place place, const char *digest,
 		       mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT, source = MOR_BUF_INIT;
 	int r = place == UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
 
-	return r < 0 ? r : add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
+	if (r < 0)
+		return r;
+	if (mor_path_clean(unit->working_directory, mor_unit_title(unit), &source) < 0)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
+	if (r == 0)
+		writer->items[writer->count - 1].source = mor_buf_detach(&source);
+	return r;
 }
 
 static int unit_name(const struct mor_unit *unit, const char *name, char digest[MOR_DIGEST_SIZE], mortise_error *err)
@@ -351,11 +360,16 @@ size_t mor_kzip_writer_files(const struct mor_kzip_writer *writer)
 	return writer->files;
 }
 
-static int by_name(const void *a, const void *b)
+/* Units by their sources: neighbours have most of their headers in common, and whoever stages one after the other has less to
+ * change. Digests alone would shuffle them. */
+static int by_place(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
+	int order = (x->place > y->place) - (x->place < y->place);
 
-	return x->place != y->place ? (x->place > y->place) - (x->place < y->place) : strcmp(x->digest, y->digest);
+	if (order == 0 && x->source && y->source)
+		order = strcmp(x->source, y->source);
+	return order ? order : strcmp(x->digest, y->digest);
 }
 
 /* A piece of the spool as libzip wants it. */
@@ -468,7 +482,7 @@ static bool add_entries(struct mor_kzip_writer *writer, zip_t *zip)
 	    zip_set_archive_comment(zip, comment, sizeof(comment) - 1) < 0)
 		return false;
 	if (writer->count)
-		qsort(writer->items, writer->count, sizeof(*writer->items), by_name);
+		qsort(writer->items, writer->count, sizeof(*writer->items), by_place);
 	for (size_t i = 0; i < writer->count; i++)
 		if (!add_entry(writer, zip, &writer->items[i]))
 			return false;
@@ -553,6 +567,8 @@ struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer)
 	if (!writer)
 		return NULL;
 	mor_fd_close(&writer->spool);
+	for (size_t i = 0; i < writer->count; i++)
+		mor_free(writer->items[i].source);
 	mor_free(writer->items);
 	mor_free(writer->table);
 	mor_free(writer->path);

@@ -1,5 +1,6 @@
 #include "kythe/pb.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -167,38 +168,63 @@ int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes,
 
 /* ---- messages ---- */
 
-static void *pb_alloc(void *data, size_t size)
+#define BLOCK ((size_t)16 << 10)
+
+struct mor_pb_block {
+	struct mor_pb_block *next;
+	size_t size;
+	max_align_t data[];
+};
+
+static int add_block(struct mor_pb_message *message, size_t size)
 {
-	(void)data;
-	return mor_alloc(size);
+	struct mor_pb_block *block = mor_alloc(sizeof(*block) + size);
+
+	if (!block)
+		return MORTISE_ENOMEM;
+	block->next = message->blocks;
+	block->size = message->left = size;
+	message->blocks = block;
+	return 0;
 }
 
-static void pb_free(void *data, void *memory)
+static void *take_memory(void *arg, size_t size)
 {
-	(void)data;
-	mor_free(memory);
+	struct mor_pb_message *message = arg;
+	size_t rounded = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+
+	if (rounded < size || (rounded > message->left && add_block(message, rounded > BLOCK ? rounded : BLOCK) < 0))
+		return NULL;
+	message->left -= rounded;
+	return (char *)message->blocks->data + (message->blocks->size - message->left - rounded);
 }
 
-static ProtobufCAllocator allocator = { pb_alloc, pb_free, NULL };
+static void leave_memory(void *arg, void *memory)
+{
+	(void)arg;
+	(void)memory;
+}
 
 /* Checked before, so what can still fail is memory. */
-int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, ProtobufCMessage **ret, mortise_error *err)
+int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err)
 {
 	static const uint8_t nothing[1];
+	ProtobufCAllocator allocator = { take_memory, leave_memory, ret };
 	int r = mor_pb_check(type, bytes, err);
 
 	if (r < 0)
 		return r;
-	*ret = protobuf_c_message_unpack(type, &allocator, bytes.len,
-					 bytes.len ? (const uint8_t *)bytes.ptr : nothing);
-	return *ret ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	ret->root = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.len ? (const uint8_t *)bytes.ptr : nothing);
+	return ret->root ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-ProtobufCMessage *mor_pb_free(ProtobufCMessage *message)
+void mor_pb_message_fini(struct mor_pb_message *message)
 {
-	if (message)
-		protobuf_c_message_free_unpacked(message, &allocator);
-	return NULL;
+	for (struct mor_pb_block *block = message->blocks, *next; block; block = next) {
+		next = block->next;
+		mor_free(block);
+	}
+	*message = (struct mor_pb_message){ 0 };
 }
 
 int mor_pb_pack(const ProtobufCMessage *message, struct mor_buf *out)

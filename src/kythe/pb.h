@@ -38,9 +38,15 @@ int mor_pb_put_text(struct mor_buf *out, uint32_t field, const char *text); /* n
  * not more than MOR_PB_FIELDS of them in all (each costs memory beyond its bytes). MORTISE_EINPUT. */
 #define MOR_PB_FIELDS 2000000
 int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err);
-/* Checked and unpacked; freed with mor_pb_free(). MORTISE_EINPUT, MORTISE_ENOMEM. */
-int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, ProtobufCMessage **ret, mortise_error *err);
-ProtobufCMessage *mor_pb_free(ProtobufCMessage *message); /* NULL is fine; returns NULL */
+/* A message with all that it holds, in few blocks: a unit has a thousand texts. Begin with { 0 }; fini in any case. */
+struct mor_pb_message {
+	ProtobufCMessage *root;
+	struct mor_pb_block *blocks;
+	size_t left; /* in the newest */
+};
+/* Checked and unpacked. MORTISE_EINPUT, MORTISE_ENOMEM. */
+int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err);
+void mor_pb_message_fini(struct mor_pb_message *message);
 int mor_pb_pack(const ProtobufCMessage *message, struct mor_buf *out);
 
 #endif

@@ -153,14 +153,13 @@ static int read_known_detail(struct reading *rd, const struct mor_value *object,
 {
 	MOR_CLEAN(mor_buf) struct mor_buf members = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
-	ProtobufCMessage *message = NULL;
+	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
 	int r = read_message(rd, object, type, true, &members);
 
 	if (r == 0)
 		r = mor_pb_unpack(type, mor_buf_view(&members), &message, rd->err);
 	if (r == 0)
-		r = mor_pb_pack(message, &value);
-	mor_pb_free(message);
+		r = mor_pb_pack(message.root, &value);
 	if (r < 0 || value.len == 0)
 		return r;
 	return mor_pb_put_bytes(out, 2, mor_buf_view(&value));
@@ -454,7 +453,7 @@ static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, st
 void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w)
 {
 	const ProtobufCMessageDescriptor *type = mor_detail_type(any->type_url);
-	ProtobufCMessage *message = NULL;
+	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
 	int r = 0;
 
 	if (any->json.ptr) {
@@ -467,12 +466,11 @@ void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct 
 		r = mor_pb_unpack(type, any->value, &message, NULL);
 	if (r == MORTISE_ENOMEM)
 		w->out->status = r;
-	if (message && (names == MOR_PB_CAMEL_CASE || is_exact(message, any->value, w))) {
-		write_members(&(struct writing){ names, w }, message);
+	if (message.root && (names == MOR_PB_CAMEL_CASE || is_exact(message.root, any->value, w))) {
+		write_members(&(struct writing){ names, w }, message.root);
 	} else {
 		mor_w_key(w, "value");
 		write_base64(w, any->value);
 	}
 	mor_w_end(w);
-	mor_pb_free(message);
 }

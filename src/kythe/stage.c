@@ -407,7 +407,9 @@ int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, cons
 		mor_items_free(now);
 		return r;
 	}
-	chosen = choose_stage(stages, count, *shown, now);
+	chosen = *shown;
+	if (!stages[chosen].items || !mor_items_equal(stages[chosen].items, now))
+		chosen = choose_stage(stages, count, *shown, now);
 	r = fit_items(stager, kzip, now, mode, &stages[chosen], err);
 	if (r == 0)
 		*shown = chosen;

@@ -59,8 +59,8 @@ struct mor_stage {
  * and after any other failure, the stage is empty. Free with mor_stage_drop(). */
 int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
 		  struct mor_stage *stage, mortise_error *err);
-/* The same for one of several, at least two: that which differs least from the unit, but not *shown, which may still be seen.
- * Then it is *shown; after a failure *shown is as it was. */
+/* The same for one of several, at least two: that which differs least from the unit, but not *shown, which may still be seen,
+ * unless that is as the unit wants it. Then it is *shown; after a failure *shown is as it was. */
 int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
 			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err);
 void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage); /* removes the tree; an empty stage is fine */

@@ -312,6 +312,16 @@ unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b
 	return count;
 }
 
+bool mor_items_equal(const struct mor_items *a, const struct mor_items *b)
+{
+	if (a->count != b->count || memcmp(a->sketch, b->sketch, sizeof(a->sketch)) != 0 || strcmp(a->working_dir, b->working_dir) != 0)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (strcmp(a->at[i].path, b->at[i].path) != 0 || strcmp(a->at[i].digest, b->at[i].digest) != 0)
+			return false;
+	return true;
+}
+
 int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;

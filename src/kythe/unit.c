@@ -17,7 +17,7 @@
 /* What mor_unit.memory of a read unit is. */
 struct loaded {
 	struct mor_unit unit;
-	ProtobufCMessage *message;
+	struct mor_pb_message message;
 	struct mor_any *input_details; /* of all inputs, one after the other */
 };
 
@@ -125,7 +125,7 @@ struct mor_unit *mor_unit_free(struct mor_unit *unit)
 	mor_free(unit->env);
 	mor_free(unit->details);
 	mor_free(loaded->input_details);
-	mor_pb_free(loaded->message);
+	mor_pb_message_fini(&loaded->message);
 	mor_free(loaded);
 	return NULL;
 }
@@ -141,7 +141,7 @@ static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	loaded->unit.memory = loaded;
 	r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
-	if (r == 0 && (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message)) < 0)
+	if (r == 0 && (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
 		mor_fail(err, r, "out of memory");
 	if (r < 0) {
 		mor_unit_free(&loaded->unit);
@@ -332,15 +332,14 @@ int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortis
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	struct mor_writer w = { .out = out };
-	ProtobufCMessage *message = NULL;
+	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
 	int r = put_compilation(&bytes, unit, WITH_JSON, err);
 
 	if (r == 0)
 		r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes), &message, err);
 	if (r < 0)
 		return r;
-	mor_pb_to_json(message, MOR_PB_PROTO_NAMES, &w);
-	mor_pb_free(message);
+	mor_pb_to_json(message.root, MOR_PB_PROTO_NAMES, &w);
 	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
 }
 

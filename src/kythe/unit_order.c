@@ -37,6 +37,16 @@ static int by_type(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
+/* As most writers leave them. */
+static void sort_inputs(const struct mor_input **inputs, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (by_digest_and_path(&inputs[i - 1], &inputs[i]) > 0) {
+			qsort(inputs, count, sizeof(*inputs), by_digest_and_path);
+			return;
+		}
+}
+
 static size_t drop_doubles(const struct mor_input **inputs, size_t count)
 {
 	size_t kept = 0;
@@ -72,7 +82,7 @@ int mor_unit_order(const struct mor_unit *unit, struct mor_unit_order *ret)
 		ret->env[i] = &unit->env[i];
 	for (size_t i = 0; i < unit->detail_count; i++)
 		ret->details[i] = &unit->details[i];
-	qsort(ret->inputs, unit->input_count, sizeof(*ret->inputs), by_digest_and_path);
+	sort_inputs(ret->inputs, unit->input_count);
 	qsort(ret->sources, unit->source_count, sizeof(*ret->sources), by_text);
 	qsort(ret->env, unit->env_count, sizeof(*ret->env), by_name);
 	qsort(ret->details, unit->detail_count, sizeof(*ret->details), by_type);
