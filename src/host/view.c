@@ -50,6 +50,21 @@ static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const cha
 	return add_path(plugin, texts, "writable directories", path[0] == '/' ? real : path, err);
 }
 
+/* They spare a walk, no more: where there is no room for all, there are none. */
+static void add_directories(const mortise_view *view, struct mor_buf *texts)
+{
+	size_t before = texts->len;
+
+	if (!view->directories)
+		return;
+	mor_buf_byte(texts, '\0');
+	for (const char *const *path = view->directories; *path && texts->len <= MOR_VIEW_TEXTS; path++)
+		if (**path)
+			mor_buf_append(texts, *path, strlen(*path) + 1);
+	if (texts->len > MOR_VIEW_TEXTS)
+		texts->len = before;
+}
+
 static int write_order(mortise_plugin *plugin, const mortise_view *view, struct mor_buf *texts, mortise_error *err)
 {
 	size_t count = 0;
@@ -67,6 +82,8 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 	if (r == 0 && (count > MOR_VIEW_WRITABLE || texts->len > MOR_VIEW_TEXTS))
 		r = mor_fail(err, MORTISE_EINVAL, "%s: a view has at most %d writable directories, of %d bytes in all",
 			     plugin->session.name, MOR_VIEW_WRITABLE, MOR_VIEW_TEXTS);
+	if (r == 0)
+		add_directories(view, texts);
 	if (mor_buf_failed(texts))
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	return r;

@@ -166,7 +166,9 @@ void mor_scratch_drop(const char *path);
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {
 	uint32_t kind, version; /* version: MOR_PLAN_VERSION, of SWITCH_VIEW only */
-	char texts[]; /* SWITCH_VIEW: the stage ("": take the view away), then the writable directories; each ends with NUL */
+	/* SWITCH_VIEW: the stage ("": take the view away), then the writable directories; then, if the stage's are known, "" and
+	 * those of them that hold no other. Each ends with NUL. */
+	char texts[];
 };
 enum { MOR_ORDER_MAX = 16 * 1024, MOR_VIEW_WRITABLE = 32 }; /* bytes of an order; writable directories in it */
 

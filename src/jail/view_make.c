@@ -54,12 +54,13 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 	const char *end = texts + size;
 
 	order->stage = texts;
-	for (texts += strlen(texts) + 1; texts < end; texts += strlen(texts) + 1) {
+	for (texts += strlen(texts) + 1; texts < end && *texts; texts += strlen(texts) + 1) {
 		if (order->writable_count == MOR_VIEW_WRITABLE || texts[0] != '/')
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "too many writable directories");
 		order->writable_dirs[order->writable_count] = -1;
 		order->writable[order->writable_count++] = texts;
 	}
+	maker.shop.directories = texts < end ? (struct mor_slice){ texts + 1, (size_t)(end - texts) - 1 } : (struct mor_slice){ 0 };
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/mount.h>
 
+#include "base/slice.h"
 #include "jail/view.h"
 
 #define MOR_VIEW_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -36,6 +37,7 @@ struct mor_view_shop {
 	/* ---- of one order ---- */
 	int stage;
 	const char *stage_name; /* on the host */
+	struct mor_slice directories; /* of the stage, those that hold no other, each with NUL; ptr NULL: not known */
 	struct mor_view_link *links;
 	size_t link_count;
 	unsigned budget; /* mounts that may still be made: a directory with very many entries is refused    */

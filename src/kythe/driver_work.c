@@ -229,7 +229,8 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 static int show(struct worker *worker, mortise_error *err)
 {
 	const char *writable[] = { worker->out_dir, NULL };
-	mortise_view view = { .size = sizeof(view), .stage = worker->stages[worker->stage].path, .writable = writable };
+	const struct mor_stage *stage = &worker->stages[worker->stage];
+	mortise_view view = { .size = sizeof(view), .stage = stage->path, .writable = writable, .directories = stage->directories };
 	struct showing *showing = mor_alloc(sizeof(*showing));
 	int r;
 

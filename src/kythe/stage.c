@@ -341,11 +341,13 @@ static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const stru
 	return r;
 }
 
-static int set_working_dir(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
+static int describe(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
 {
 	mor_free(stage->working_dir);
 	stage->working_dir = mor_strdup(mode == MOR_STAGE_DIR ? stage->path : now->working_dir);
-	return stage->working_dir ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	mor_free(stage->directories);
+	stage->directories = mor_items_directories(now);
+	return stage->working_dir && stage->directories ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
 /* Takes the items. */
@@ -355,7 +357,7 @@ static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mo
 	int r = fit_tree(stager, kzip, now, stage, err);
 
 	if (r == 0)
-		r = set_working_dir(stage, now, mode, err);
+		r = describe(stage, now, mode, err);
 	if (r < 0) {
 		mor_items_free(now);
 		mor_stage_drop(stager, stage);
@@ -443,6 +445,7 @@ void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 	}
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
+	mor_free(stage->directories);
 	mor_items_free(stage->items);
 	*stage = (struct mor_stage){ 0 };
 }

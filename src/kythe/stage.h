@@ -50,6 +50,7 @@ enum mor_stage_mode {
 struct mor_stage {
 	char *path;        /* absolute, of the tree; NULL: there is none yet                            */
 	char *working_dir; /* absolute, as the analyzer shall be told                                   */
+	const char **directories; /* relative to it, those that hold no other; NULL-terminated, one block    */
 	void *items;       /* what lies in it now                                                       */
 	unsigned spares;   /* empty directories beside it, for the next unit                            */
 };

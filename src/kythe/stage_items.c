@@ -90,6 +90,13 @@ bool mor_item_is_dir(const struct mor_item *item)
 	return item->digest[0] == '\0';
 }
 
+size_t mor_item_dir_len(const struct mor_item *item)
+{
+	const char *slash = mor_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
+
+	return slash ? (size_t)(slash - item->path) : 0;
+}
+
 static bool is_step_up(const char *path, const char *end)
 {
 	return end - path >= 2 && memcmp(end - 2, "..", 2) == 0 && (end - path == 2 || end[-3] == '/');
@@ -310,6 +317,59 @@ unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b
 	for (int i = 0; i < MOR_SKETCH_WORDS; i++)
 		count += (unsigned)__builtin_popcountll(a->sketch[i] ^ b->sketch[i]);
 	return count;
+}
+
+static bool dir_holds(struct mor_slice dir, struct mor_slice other)
+{
+	return other.len >= dir.len && memcmp(dir.ptr, other.ptr, dir.len) == 0 && (other.len == dir.len || other.ptr[dir.len] == '/');
+}
+
+/* Behind `count` others, unless the last of them holds it or lies in it; then the deeper one stays. What lies in a directory
+ * comes in one run, so no other can. */
+static size_t add_dir(struct mor_slice *dirs, size_t count, struct mor_slice dir)
+{
+	if (dir.len == 0 || (count && dir_holds(dir, dirs[count - 1])))
+		return count;
+	count -= count && dir_holds(dirs[count - 1], dir);
+	dirs[count] = dir;
+	return count + 1;
+}
+
+static const char **copy_texts(const struct mor_slice *texts, size_t count)
+{
+	size_t size = (count + 1) * sizeof(char *);
+	const char **list;
+	char *at;
+
+	for (size_t i = 0; i < count; i++)
+		size += texts[i].len + 1;
+	list = mor_alloc(size);
+	if (!list)
+		return NULL;
+	at = (char *)(list + count + 1);
+	for (size_t i = 0; i < count; i++) {
+		list[i] = memcpy(at, texts[i].ptr, texts[i].len);
+		at[texts[i].len] = '\0';
+		at += texts[i].len + 1;
+	}
+	list[count] = NULL;
+	return list;
+}
+
+const char **mor_items_directories(const struct mor_items *items)
+{
+	struct mor_slice *dirs = mor_alloc((items->count + 1) * sizeof(*dirs));
+	const char **list;
+	size_t count = 0;
+
+	if (!dirs)
+		return NULL;
+	for (size_t i = 0; i < items->count; i++)
+		count = add_dir(dirs, count, (struct mor_slice){ items->at[i].path, mor_item_dir_len(&items->at[i]) });
+	dirs[count++] = mor_slice_of(items->working_dir + 1);
+	list = copy_texts(dirs, count);
+	mor_free(dirs);
+	return list;
 }
 
 bool mor_items_equal(const struct mor_items *a, const struct mor_items *b)

@@ -28,6 +28,9 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 struct mor_items *mor_items_free(struct mor_items *items); /* NULL is fine; returns NULL */
 int mor_items_compare(const void *a, const void *b); /* two struct mor_item, for qsort(): what lies below a path follows it */
 bool mor_item_is_dir(const struct mor_item *item);
+size_t mor_item_dir_len(const struct mor_item *item); /* of its directory, as a part of its path; of a directory: all of it */
+/* Their directories that hold no other, the working directory among them: NULL-terminated, one block; NULL: no memory. */
+const char **mor_items_directories(const struct mor_items *items);
 bool mor_items_equal(const struct mor_items *a, const struct mor_items *b); /* one tree serves both */
 /* About how many files only one of them has. */
 unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b);

@@ -104,17 +104,10 @@ static int take_spare(struct mor_stage_tree *tree, int dir, const char *to)
 
 /* ---- taking away ---- */
 
-static size_t dir_len(const struct mor_item *item)
-{
-	const char *slash = mor_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
-
-	return slash ? (size_t)(slash - item->path) : 0;
-}
-
 /* The directory that both lie in, as a part of either's path. */
 static size_t shared_dir(const struct mor_item *a, const struct mor_item *b)
 {
-	size_t a_len = dir_len(a), b_len = dir_len(b), shared = 0;
+	size_t a_len = mor_item_dir_len(a), b_len = mor_item_dir_len(b), shared = 0;
 
 	for (size_t i = 0;; i++) {
 		bool a_ends = i == a_len || (i < a_len && a->path[i] == '/'), b_ends = i == b_len || (i < b_len && b->path[i] == '/');
@@ -163,7 +156,7 @@ static bool remove_dir(struct mor_stage_tree *tree, const char *path)
 static void prune(struct mor_stage_tree *tree, const struct mor_items *old, size_t number, const struct mor_items *now)
 {
 	const struct mor_item *item = &old->at[number];
-	size_t len = dir_len(item), shared = number ? shared_dir(&old->at[number - 1], item) : 0;
+	size_t len = mor_item_dir_len(item), shared = number ? shared_dir(&old->at[number - 1], item) : 0;
 	char path[PATH_MAX];
 
 	memcpy(path, item->path, len);
@@ -271,7 +264,7 @@ static int copy_blob(const struct mor_stage_tree *tree, const char *name, int di
 
 int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item)
 {
-	size_t len = dir_len(item);
+	size_t len = mor_item_dir_len(item);
 	int r = enter_dir(tree, item->path, len);
 	const char *leaf = item->path + (len ? len + 1 : 0);
 	char name[72];

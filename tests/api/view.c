@@ -99,9 +99,33 @@ static void on_view(mortise_plugin *plugin, int status, const mortise_error *err
 		answer->error = *error;
 }
 
+static bool listed; /* orders name the directories of their stages */
+static char *directories[256];
+static size_t directory_count, stage_len;
+
+static int list_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	if ((type == FTW_D || type == FTW_DNR) && at->level > 0 && directory_count < sizeof(directories) / sizeof(*directories) - 1)
+		directories[directory_count++] = strdup(path + stage_len + 1);
+	return 0;
+}
+
+static const char *const *list_directories(const char *stage)
+{
+	while (directory_count)
+		free(directories[--directory_count]);
+	memset(directories, 0, sizeof(directories));
+	if (!listed || !stage)
+		return NULL;
+	stage_len = strlen(stage);
+	nftw(stage, list_one, 16, FTW_PHYS);
+	return (const char *const *)directories;
+}
+
 void order(struct rig *rig, const char *stage, const char *const *writable, struct answer *answer)
 {
-	mortise_view view = { .size = sizeof(view), .stage = stage, .writable = writable };
+	mortise_view view = { .size = sizeof(view), .stage = stage, .writable = writable, .directories = list_directories(stage) };
 	mortise_error err = { 0 };
 	int r;
 
@@ -155,6 +179,7 @@ static bool move_out(int namespaces)
 
 static bool prepare(const char *world)
 {
+	listed = strcmp(world, "listed") == 0;
 	if (strcmp(world, "nobody") == 0)
 		return geteuid() == 0 && setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0 &&
 		       prctl(PR_SET_DUMPABLE, 1) == 0;

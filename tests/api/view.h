@@ -4,6 +4,7 @@
  *	TEST LEVEL          guarded or t1
  *	TEST LEVEL nobody   the same as an ordinary user, where we are root
  *	TEST LEVEL mounts   in a mount namespace of our own, where mounts can be made
+ *	TEST LEVEL listed   the same, and every order names the directories of its stage
  *	TEST LEVEL refused  in a user namespace that lets nobody make mount namespaces
  */
 #ifndef TESTS_API_VIEW_H

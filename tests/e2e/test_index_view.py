@@ -49,6 +49,18 @@ class Common:
         self.assertEqual(looks[12:18], [b"header 2", b"ENOENT", b"ENOENT", b"mine", b"in a directory", b"EISDIR"])
         self.assertEqual(len({value for _, fact, value in entries if fact == "/pid"}), 1)
 
+    def test_the_same_files(self):
+        """Records with the same files one after the other, in one process and in a fresh one; another one between them."""
+        program = LOOK % (["h", "d/x"],) + "import os, sys\nout.fact('/pid', str(os.getpid()))\n" \
+            "if 'fail' in unit['arguments'] and not os.path.exists(state + '/failed'):\n    open(state + '/failed', 'w')\n    sys.exit(1)\n"
+        units = [Unit({"a.toy": program, "h": f"header {h}", "d/x": "X"}, output_key=f"key {i}", argument=["tool", how])
+                 for i, (h, how) in enumerate([(1, ""), (1, ""), (1, "fail"), (1, ""), (2, ""), (1, ""), (1, "")])]
+        _, entries = self.report(self.kzip(units), "-j1")
+        looks = [value for _, fact, value in entries if fact == "/look"]
+        self.assertEqual(looks[::2], [f"header {2 if i == 4 else 1}".encode() for i in range(7)])
+        self.assertEqual(set(looks[1::2]), {b"X"})
+        self.assertEqual(len({value for _, fact, value in entries if fact == "/pid"}), 2)
+
     def test_detours(self):
         """a/b/../c wants a/b, though no file of the record lies in it; and only while it is wanted."""
         units = [Unit({"a.toy": LOOK % (["a/b/../c", "x/y/z/../../w", "c"],), "a/b/../c": "C", "x/y/z/../../w": "W", "c": "c"}),

@@ -362,10 +362,11 @@ static void test_written_is_read(void **state)
 		kzip = open_with(in_dir("a.kzip"), (struct mor_kzip_options){ .on_warning = on_warning, .arg = &heard });
 		assert_int_equal(mor_kzip_encoding(kzip), encoding);
 		assert_int_equal(mor_kzip_unit_count(kzip), 2);
-		assert_string_equal(mor_kzip_unit_digest(kzip, 0), UNIT_BAR_DIGEST);
 		for (size_t i = 0; i < 2; i++) {
 			MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 
+			/* By their sources; the digests would have them the other way round. */
+			assert_string_equal(mor_kzip_unit_digest(kzip, i), i ? UNIT_BAR_DIGEST : UNIT_FOO_DIGEST);
 			assert_int_equal(mor_kzip_unit_read(kzip, i, &unit, NULL), 0);
 			assert_int_equal(unit->revision_count, 3);
 		}
@@ -397,7 +398,7 @@ static void test_what_kythe_writes(void **state)
 		assert_int_equal(mode >> 16, S_IFREG | 0600);
 		assert_int_equal(len, 5);
 		assert_memory_equal(extra, "\x01\0\0\0", 5);
-		if (i > 1)
+		if (i > 1 && strncmp(zip_get_name(zip, i, 0), "root/files/", 11) == 0)
 			assert_true(strcmp(zip_get_name(zip, i - 1, 0), zip_get_name(zip, i, 0)) < 0);
 	}
 	zip_discard(zip);

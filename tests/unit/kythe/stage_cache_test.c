@@ -237,6 +237,8 @@ static void test_nearest(void **state)
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("nearest");
 	struct mor_input many[100], others[100];
 	struct mor_unit a = unit_of("/w", many, 100), b = unit_of("/w", others, 100), half = unit_of("/w", many, 90);
+	struct mor_unit less = unit_of("/w", many, 89);
+	struct mor_kzip *lacking = make_kzip("lacking.kzip", 1);
 	struct mor_unit bad = unit_of("/w", INPUTS(INPUT("x", 1), INPUT("x", 2)));
 	struct mor_stage stages[3] = { 0 };
 	char names[2][100][16];
@@ -265,7 +267,11 @@ static void test_nearest(void **state)
 	assert_int_equal(shown, 1);
 	assert_int_equal(mor_stager_stats(stager).linked, 200);
 	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
-	assert_int_equal(shown, 2); /* though the other one fits: it is shown */
+	assert_int_equal(shown, 1); /* it fits as it is */
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+	assert_int_equal(shown, 2); /* though the other one is nearer: it is shown, and would have to be changed */
+	assert_int_equal(mor_stage_fit_nearest(stager, lacking, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err), MORTISE_EINPUT);
+	mor_kzip_free(lacking);
 	for (unsigned i = 0; i < 3; i++)
 		mor_stage_drop(stager, &stages[i]);
 }

@@ -144,10 +144,37 @@ void list_tree(const char *root, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
+static bool leads_to_listed(const struct mor_stage *stage, const char *path, size_t len)
+{
+	for (const char **listed = stage->directories; *listed; listed++)
+		if (strncmp(*listed, path, len) == 0 && ((*listed)[len] == '/' || (*listed)[len] == '\0'))
+			return true;
+	return false;
+}
+
+/* The stage tells its directories: all of them are on the way to one that is listed, and each that is listed is there. */
+static void expect_directories(const struct mor_stage *stage, const char *tree)
+{
+	char path[2 * PATH_MAX];
+	size_t len;
+
+	for (const char *line = tree; *line; line += len + 1) {
+		len = strcspn(line, "\n");
+		if (line[len - 1] == '/' && !leads_to_listed(stage, line, len - 1))
+			fail_msg("%.*s is on the way to no directory that the stage tells", (int)len, line);
+	}
+	for (const char **listed = stage->directories; *listed; listed++) {
+		snprintf(path, sizeof(path), "%s/%s/.", stage->path, *listed);
+		if (access(path, F_OK) < 0)
+			fail_msg("%s is told, but not there", *listed);
+	}
+}
+
 void expect_tree(const struct mor_stage *stage, const char *want)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf got = MOR_BUF_INIT;
 
 	list_tree(stage->path, &got);
 	assert_string_equal(got.data, want);
+	expect_directories(stage, want);
 }

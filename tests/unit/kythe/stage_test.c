@@ -84,6 +84,7 @@ static void test_own_working_dir(void **state)
 	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
 	assert_string_equal(stage.working_dir, "/kythe-unit/d/d");
 	expect_tree(&stage, "c.h\nkythe-unit/\nkythe-unit/b.h\nkythe-unit/d/\nkythe-unit/d/d/\nkythe-unit/d/d/a.c\n");
+	assert_string_equal(stage.directories[0], "kythe-unit/d/d"); /* none above it */
 	mor_stage_drop(stager, &stage);
 }
 
