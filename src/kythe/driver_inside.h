@@ -23,7 +23,7 @@ enum worker_state {
 
 /* Neighbours often have little in common, but among a few stages there is mostly one that is near, and half as much has to be
  * changed. To make one and remove it costs as much as changing it for a dozen units: in a short run there are fewer. */
-#define STAGES 16
+#define STAGES 8
 #define UNITS_PER_STAGE 32
 
 struct worker {

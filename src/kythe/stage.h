@@ -1,7 +1,7 @@
 /*
  * Staging: the files of a record, put where an analyzer will find them.
  *
- * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/ab/abcd...); what was there
+ * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what was there
  * before is not written again. A stage is a directory tree of hard links into it: CACHE/stages/OWNER/N/usr/include/x.h for
  * the record's /usr/include/x.h. Equal contents are one inode. OWNER is locked while its stager lives.
  *

@@ -43,11 +43,6 @@ int mor_make_dir_at(int dir, const char *name, int *ret_fd)
 	return *ret_fd < 0 ? -errno : 0;
 }
 
-void mor_blob_name(const char *digest, char out[72])
-{
-	snprintf(out, 72, "%.2s/%.64s", digest, digest);
-}
-
 /* ---- spare directories ---- */
 
 static bool open_spare(struct mor_stage_tree *tree)
@@ -267,15 +262,11 @@ int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item)
 	size_t len = mor_item_dir_len(item);
 	int r = enter_dir(tree, item->path, len);
 	const char *leaf = item->path + (len ? len + 1 : 0);
-	char name[72];
 
-	if (r < 0 || mor_item_is_dir(item))
+	if (r < 0 || mor_item_is_dir(item) || linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
 		return r;
-	mor_blob_name(item->digest, name);
-	if (linkat(tree->blobs, name, tree->fds[tree->depth], leaf, 0) == 0)
-		return 0;
 	/* 65,000 links are all that some file systems give one file. */
-	return errno == EMLINK ? copy_blob(tree, name, tree->fds[tree->depth], leaf) : -errno;
+	return errno == EMLINK ? copy_blob(tree, item->digest, tree->fds[tree->depth], leaf) : -errno;
 }
 
 int mor_stage_tree_make_dir(struct mor_stage_tree *tree, const char *path)

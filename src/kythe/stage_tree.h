@@ -30,8 +30,6 @@ void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_items *o
 int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item);
 int mor_stage_tree_make_dir(struct mor_stage_tree *tree, const char *path); /* with those above it; "" is fine */
 
-/* blobs/ab/abcd... */
-void mor_blob_name(const char *digest, char out[72]);
 int mor_make_dir_at(int dir, const char *name, int *ret_fd); /* made, if need be, and opened; -errno */
 
 #endif
