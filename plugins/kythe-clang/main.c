@@ -28,7 +28,18 @@ static const struct flag kept[] = {
  * needs: each name that it does not find would be dropped again with the view. */
 static const char *const added[] = { "-Wno-everything", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
 
-#define EXTRA (sizeof(added) / sizeof(*added) + 2)
+#define EXTRA (sizeof(added) / sizeof(*added) + 3)
+
+/* Clang asks for GCC's directories by the names of three dozen vendors. Only what C++ has there matters to us. */
+static bool wants_gcc(const tenon_unit *unit, const char *source)
+{
+	const char *dot = strrchr(source, '.');
+
+	for (size_t i = 1; i < unit->argument_count; i++)
+		if (strncmp(unit->arguments[i], "-x", 2) == 0 || strncmp(unit->arguments[i], "--gcc-toolchain", 15) == 0)
+			return true;
+	return !dot || strcmp(dot, ".c") != 0;
+}
 
 /* How many arguments from args[0] on are kept; 0: none. */
 static size_t keeps(const char *const *args)
@@ -64,10 +75,12 @@ static const char *own_headers(void)
 }
 
 /* The list points into the unit; returns how many. It has room for EXTRA more than the unit has. */
-static int choose_arguments(const tenon_unit *unit, const char *headers, const char **ret)
+static int choose_arguments(const tenon_unit *unit, const char *headers, const char *source, const char **ret)
 {
 	int count = 0;
 
+	if (!wants_gcc(unit, source))
+		ret[count++] = "--gcc-toolchain=/nonexistent";
 	if (headers) { /* first: the record's word is the last */
 		ret[count++] = "-resource-dir";
 		ret[count++] = headers;
@@ -125,7 +138,7 @@ static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang
 
 	if (!arguments)
 		return -1;
-	count = choose_arguments(unit, headers, arguments);
+	count = choose_arguments(unit, headers, source, arguments);
 	code = clang_parseTranslationUnit2(clang, source, arguments, count, NULL, 0,
 					   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &ix.tu);
 	free(arguments);

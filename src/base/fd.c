@@ -22,6 +22,12 @@
 #ifndef RWF_NOSIGNAL
 #define RWF_NOSIGNAL 0x00000100
 #endif
+/* Linux 6.14 */
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x00000080
+#endif
+
+#define PAGE 4096
 
 void mor_fd_close(int *fd)
 {
@@ -189,4 +195,25 @@ int mor_fd_write_all(int fd, const void *data, size_t len)
 		}
 	}
 	return 0;
+}
+
+/* The last page, if it is not full, stays: who writes on in it would have to read it again. */
+int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len)
+{
+	size_t tail = (size_t)((at + len) % PAGE), whole = len > tail ? len - tail : 0;
+	const char *from = data;
+
+	while (whole > 0) {
+		struct iovec piece = { (void *)(uintptr_t)from, whole };
+		ssize_t n = pwritev2(fd, &piece, 1, -1, RWF_DONTCACHE);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break; /* not here; or a failure, which comes again */
+		from += n;
+		whole -= (size_t)n;
+		len -= (size_t)n;
+	}
+	return mor_fd_write_all(fd, from, len);
 }

@@ -3,6 +3,7 @@
 #define MOR_BASE_FD_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Closes *fd if it is one and stores -1. errno is kept. */
@@ -16,6 +17,9 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len);
 /* All of it. 0 or -errno. Waits where the descriptor would block: whoever has the other end of a pipe may have set that. */
 int mor_fd_write_all(int fd, const void *data, size_t len);
+/* The same at the end of a file, `at` bytes long, that is too large to be kept in memory: on its way to the disk at once, and
+ * then forgotten, where kernel and file system can do that. */
+int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len);
 /* The second of the two ways by itself. */
 ssize_t mor_fd_write_masked(int fd, const void *data, size_t len);
 

@@ -26,7 +26,7 @@ static void add_element(struct mor_buf *out, size_t floor, struct mor_slice elem
 static void add_elements(struct mor_buf *out, size_t floor, bool absolute, const char *path)
 {
 	while (*path) {
-		size_t len = strcspn(path, "/");
+		size_t len = (size_t)(strchrnul(path, '/') - path);
 		struct mor_slice element = { path, len };
 
 		path += len ? len : 1;

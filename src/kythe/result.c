@@ -18,6 +18,10 @@
 
 #define JOURNAL_LIMIT ((size_t)1 << 30)
 #define BUFFER_KEPT ((size_t)4 << 20)
+#define PIECE ((size_t)256 << 10)
+/* Of the output, what stays in memory. More of it would drive out what the analyzers read again and again; and on a virtual
+ * machine whose host takes back what is free, memory that is new costs ten times the bytes that are written to it. */
+#define CACHED ((uint64_t)16 << 20)
 #define MAGIC "mortise-index 1 "
 
 struct ended {
@@ -273,6 +277,8 @@ struct mor_result_stats mor_result_stats(const struct mor_result *result)
 struct sink {
 	struct mor_fd_source source;
 	int fd;
+	uint64_t start; /* where in the file the unit begins */
+	bool cached;    /* it will be read again */
 	uint64_t bytes;
 	int error; /* of writing: it is not the unit's fault */
 };
@@ -280,18 +286,21 @@ struct sink {
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct sink *sink = arg;
-	int r = mor_fd_write_all(sink->fd, bytes, len);
+	uint64_t at = sink->start + sink->bytes;
+	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) : mor_fd_write_uncached(sink->fd, at, bytes, len);
 
 	sink->bytes += r < 0 ? 0 : len;
 	sink->error = r;
 	return r < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* What is read is written on as it is, and looked at on the way. */
+/* What is read is written on as it is, and looked at on the way. Pieces end where the file has a round offset: the kernel then
+ * keeps each as one, and not as pages and half pages. */
 static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
 	struct sink *sink = arg;
-	ssize_t n = mor_fd_source_read(&sink->source, buffer, len);
+	size_t room = PIECE - (size_t)((sink->start + sink->bytes) % PIECE);
+	ssize_t n = mor_fd_source_read(&sink->source, buffer, len < room ? len : room);
 
 	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
 		return sink->error;
@@ -322,6 +331,7 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 	if (!as_it_is) {
 		entries.records.read = mor_fd_source_read;
 		entries.records.arg = &sink->source;
+		sink->cached = true; /* in small pieces */
 	}
 	r = as_it_is ? check(&entries, raw, err) :
 		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
@@ -363,7 +373,7 @@ static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *
 	struct ended *ended = &result->units[unit];
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
-	struct sink sink = { .source = { .fd = output->fd, .end = output->size } };
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size }, .start = *end, .cached = !direct };
 	int r = direct ? begin(result, err) : open_spool(result, err);
 
 	if (r < 0)

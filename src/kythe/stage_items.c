@@ -266,6 +266,14 @@ static int check_working_dir(const struct mor_items *items, const char *working_
 	return 0;
 }
 
+static void set_digest(struct mor_item *item, const char *digest)
+{
+	size_t len = strnlen(digest, sizeof(item->digest) - 1);
+
+	memcpy(item->digest, digest, len);
+	item->digest[len] = '\0';
+}
+
 static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items *ret, mortise_error *err)
 {
 	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_item));
@@ -279,7 +287,7 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 		*item = (struct mor_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
-		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
+		set_digest(item, *input->digest ? input->digest : "none");
 		ret->count++;
 		r = list_detours(input->path, false, ret, mode, err);
 		if (r < 0)

@@ -132,8 +132,7 @@ static const struct mor_input *find_input(const struct mor_namer *namer, const c
 }
 
 /* Signature and language are the same whatever the path is. */
-static int answer(const struct mor_namer *namer, struct mor_vname vname, const char *path, const char *signature,
-		  struct mor_vname_own *ret)
+static struct mor_vname complete(const struct mor_namer *namer, struct mor_vname vname, const char *path, const char *signature)
 {
 	const struct mor_vname *unit = &namer->unit->vname;
 
@@ -145,30 +144,32 @@ static int answer(const struct mor_namer *namer, struct mor_vname vname, const c
 		vname.path = path;
 	vname.signature = signature;
 	vname.language = *signature ? unit->language : "";
-	return mor_vname_own_set(ret, &vname);
+	return vname;
 }
 
-static int ask(const struct mor_namer *namer, const char *key, const char *signature, struct mor_vname_own *ret,
-	       mortise_error *err)
+static int ask_rules(const struct mor_namer *namer, const char *key, const char *signature, struct mor_vname_own *ret,
+		     mortise_error *err)
 {
-	const struct mor_input *input = find_input(namer, key);
 	MOR_CLEAN(mor_vname_own) struct mor_vname_own ruled = { .vname = MOR_VNAME_EMPTY };
-	int r;
+	int r = mor_vname_rules_apply(namer->rules, key, &ruled, err);
 
-	if (input)
-		return answer(namer, input->vname, key, signature, ret);
-	r = mor_vname_rules_apply(namer->rules, key, &ruled, err);
-	if (r < 0)
-		return r;
-	return answer(namer, ruled.vname, key, signature, ret);
+	ruled.vname = complete(namer, ruled.vname, key, signature);
+	return r < 0 ? r : mor_vname_own_set(ret, &ruled.vname);
 }
 
 int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature, struct mor_vname_own *ret,
 		  mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *key = make_key(namer->dir, path);
-	int r = key ? ask(namer, key, signature, ret, err) : MORTISE_ENOMEM;
+	const struct mor_input *input = key ? find_input(namer, key) : NULL;
+	int r = key ? 0 : MORTISE_ENOMEM;
 
+	if (input) {
+		ret->vname = complete(namer, input->vname, key, signature);
+		ret->memory = mor_take(&key);
+	} else if (key) {
+		r = ask_rules(namer, key, signature, ret, err);
+	}
 	return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
 }
 

@@ -57,7 +57,8 @@ static inline void mor_namer_fini(struct mor_namer **namer)
 	*namer = mor_namer_free(*namer);
 }
 /* A required input has the name that its record gives it; another path that of the rules; else the unit's corpus and root.
- * Language is the unit's when there is a signature, else "": a file's name has neither. */
+ * Language is the unit's when there is a signature, else "": a file's name has neither. *ret may borrow from unit and
+ * signature. */
 int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature, struct mor_vname_own *ret,
 		  mortise_error *err);
 /* Without a unit: rules alone. MORTISE_ENOTFOUND when there are none or none matches. */

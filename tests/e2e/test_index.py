@@ -288,9 +288,11 @@ for body in (b'{"source":{"path":"p"},"factName":"/a","factValue":"+/8="}', b'{"
         self.assertEqual((report["done"], len(entries)), (2, 1))
 
     def test_large(self):
-        unit = Unit({"a.toy": "for i in range(40):\n    out.fact('/big', bytes([i]) * 1000000)\n"})
-        _, entries = self.report(self.kzip([unit]))
-        self.assertEqual([(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 1000000) for i in range(40)])
+        """What is beyond 16 MB goes to the disk at once: the bytes are the same, also where some are taken back."""
+        units = [Unit({f"{n}.toy": f"for i in range({n} * 10, {n} * 10 + 10):\n    out.fact('/big', bytes([i]) * (999000 + i))\n"
+                                   f"if {n} == 2 and attempt == 1:\n    out.raw(b'\\x20half')\n"}) for n in range(4)]
+        _, entries = self.report(self.kzip(units), "-j1")
+        self.assertEqual([(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 999000 + i) for i in range(40)])
 
 
 def read_back(units):

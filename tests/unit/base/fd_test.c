@@ -105,6 +105,31 @@ static void full_pipe_and_sockets(void **state)
 	assert_int_equal(mor_fd_nonblock(-1), -EBADF);
 }
 
+/* Pieces of all sizes, one behind the other; on a file system that knows the way, and on one that does not. */
+static void uncached_writes(void **state)
+{
+	static const char *const dirs[] = { "/var/tmp", "/dev/shm" };
+	static char bytes[300000], got[300000];
+	static const size_t sizes[] = { 1, 4095, 4096, 0, 4097, 100, 262144, 7, 20000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(i * 31 + i / 251);
+	for (size_t d = 0; d < sizeof(dirs) / sizeof(*dirs); d++) {
+		int fd = open(dirs[d], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		size_t at = 0;
+
+		if (fd < 0)
+			continue;
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); at += sizes[i++])
+			assert_int_equal(mor_fd_write_uncached(fd, at, bytes + at, sizes[i]), 0);
+		assert_int_equal(pread(fd, got, sizeof(got), 0), at);
+		assert_memory_equal(got, bytes, at);
+		mor_fd_close(&fd);
+	}
+	assert_int_equal(mor_fd_write_uncached(-1, 0, bytes, 10000), -EBADF);
+}
+
 static void close_keeps_errno(void **state)
 {
 	int fd = -1;
@@ -180,6 +205,7 @@ int main(void)
 		MOR_TEST(masked_write_raises_no_signal),
 		MOR_TEST(masked_write_leaves_a_pending_signal),
 		MOR_TEST(full_pipe_and_sockets),
+		MOR_TEST(uncached_writes),
 		MOR_TEST(close_keeps_errno),
 		MOR_TEST(reads_whole_files),
 		MOR_TEST(reads_files_that_lie_about_their_size),
