@@ -1,6 +1,7 @@
 /* Views where there are mounts, and where the kernel refuses them. */
 #include "view.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
@@ -46,6 +47,17 @@ static void a_stage_that_is_mounted_later(void **state)
 	assert_int_equal(umount2(path_of("%s/late", top), 0), 0); /* nobody holds it */
 }
 
+static bool is_empty(const char *path)
+{
+	struct dirent **names = NULL;
+	int count = scandir(path, &names, NULL, NULL);
+
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	return count == 2;
+}
+
 /* Once it is shown no more, the file system of the stage goes with the host's own mount of it, though the plugin lives on. The
  * stage lies below a directory that it touches, and beside it one that it does not. */
 static void a_stage_is_let_go(void **state)
@@ -58,8 +70,9 @@ static void a_stage_is_let_go(void **state)
 
 	(void)state;
 	for (size_t i = 0; !dir && i < sizeof(dirs) / sizeof(*dirs); i++)
-		dir = access(dirs[i], F_OK) == 0 ? dirs[i] : NULL;
-	assert_non_null(dir);
+		dir = is_empty(dirs[i]) ? dirs[i] : NULL;
+	if (!dir)
+		skip();
 	open_here(&rig);
 	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=1m"), 0);
 	assert_int_equal(mkdir(path_of("%s/stage", dir), 0755), 0);
