@@ -26,13 +26,21 @@ static inline bool is_ascii(const unsigned char *at, const unsigned char *end)
 {
 	vector high = { 0, 0 };
 	unsigned char rest = 0;
+	size_t len = (size_t)(end - at);
 
-	if ((size_t)(end - at) >= sizeof(high)) {
+	if (len >= sizeof(high)) {
 		const unsigned char *last = end - sizeof(high);
 
-		for (; at < last; at += sizeof(high))
-			high |= load(at);
-		high |= load(last); /* some bytes twice */
+		/* From both ends, some bytes twice: what depends on the length must not be a loop, which the processor would
+		 * guess wrong for nearly every record. */
+		high = load(at) | load(last);
+		if (len > 32)
+			high |= load(at + 16) | load(last - 16);
+		if (len > 64) {
+			high |= load(at + 32) | load(last - 32);
+			for (at += 48, last -= 32; at < last; at += 32)
+				high |= load(at) | load(at + 16);
+		}
 		return !((high[0] | high[1]) & 0x8080808080808080u);
 	}
 	while (at < end)
@@ -73,6 +81,18 @@ static bool is_value(const unsigned char *at, const unsigned char *end)
 	return head > 0 && (size_t)(end - at - 1 - head) == len;
 }
 
+static inline bool is_same(const unsigned char *a, const unsigned char *b, size_t len)
+{
+	vector differs;
+
+	if (len < 16)
+		return memcmp(a, b, len) == 0;
+	differs = (load(a) ^ load(b)) | (load(a + len - 16) ^ load(b + len - 16));
+	for (size_t i = 16; i + 16 < len; i += 16)
+		differs |= load(a + i) ^ load(b + i);
+	return !(differs[0] | differs[1]);
+}
+
 /* The source, its tag included, of the record before. */
 struct source {
 	const unsigned char *at;
@@ -85,7 +105,7 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 
 	if (!rest)
 		return false;
-	if (((size_t)(rest - at) != source->len || memcmp(at, source->at, source->len) != 0) &&
+	if (((size_t)(rest - at) != source->len || !is_same(at, source->at, source->len)) &&
 	    (!is_vname(at + 2, rest) || !is_ascii(at, rest)))
 		return false;
 	*source = (struct source){ at, (size_t)(rest - at) };

@@ -22,6 +22,7 @@
 /* Of the output, what stays in memory. More of it would drive out what the analyzers read again and again; and on a virtual
  * machine whose host takes back what is free, memory that is new costs ten times the bytes that are written to it. */
 #define CACHED ((uint64_t)16 << 20)
+#define RESERVED ((uint64_t)32 << 20)
 #define MAGIC "mortise-index 1 "
 
 struct ended {
@@ -37,6 +38,7 @@ struct mor_result {
 	bool locked; /* the journal: it is ours */
 	bool begun;  /* journal and output are of this run. Until there is something to write, what lay there before stays */
 	uint64_t bytes, spooled; /* of the output; of the spool */
+	uint64_t reserved; /* up to there the output has space on the disk; 0: as far as it goes */
 	size_t waiting; /* units in the spool */
 	size_t next; /* the first unit that is not in the output */
 	struct ended *units;
@@ -237,6 +239,14 @@ static void remove_journal(struct mor_result *result, bool finished)
 		unlink(result->journal_path);
 }
 
+/* Space that was reserved and not needed. Where that fails it is lost until the file goes, no more. */
+static void give_back(const struct mor_result *result)
+{
+	int ignored = result->reserved ? ftruncate(result->out, (off_t)result->bytes) : 0;
+
+	(void)ignored;
+}
+
 struct mor_result *mor_result_free(struct mor_result *result, bool finished)
 {
 	if (!result)
@@ -245,6 +255,7 @@ struct mor_result *mor_result_free(struct mor_result *result, bool finished)
 		mor_free(result->units[i].reason);
 	if (result->locked)
 		remove_journal(result, finished);
+	give_back(result);
 	if (result->opt.path)
 		mor_fd_close(&result->out);
 	mor_fd_close(&result->journal);
@@ -367,6 +378,18 @@ static int take_back(int fd, uint64_t size, mortise_error *err)
 	return 0;
 }
 
+/* What goes to the disk at once needs its place there at once, too: in large pieces that costs less. Where it cannot be had
+ * nothing is lost, and a disk that is full says so soon enough. */
+static void reserve(struct mor_result *result, uint64_t until)
+{
+	uint64_t from = result->reserved > result->bytes ? result->reserved : result->bytes;
+
+	if (until < CACHED || until <= result->reserved)
+		return;
+	result->reserved = from + RESERVED; /* and no more, whatever the unit has: it may be a lie */
+	(void)fallocate(result->out, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)RESERVED);
+}
+
 /* Whose turn it is goes straight to the output, if something can be taken back from it; else to the spool. */
 static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
@@ -379,6 +402,8 @@ static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *
 	if (r < 0)
 		return r;
 	sink.fd = direct ? result->out : result->spool;
+	if (direct)
+		reserve(result, result->bytes + output->size);
 	r = output->size ? transfer(result, output, &sink, err) : 0;
 	if (r < 0) {
 		mortise_error second;

@@ -310,6 +310,50 @@ static void test_quick_and_careful_agree(void **state)
 		}
 }
 
+/* One record: a source with a path, a fact with a name, each as long as it is asked for. */
+static size_t put_record(char *to, unsigned path_len, unsigned name_len)
+{
+	char *at = to;
+
+	*at++ = (char)(path_len + name_len + 6);
+	if (path_len + name_len + 6 >= 0x80) {
+		at[-1] = (char)((path_len + name_len + 6) | 0x80);
+		*at++ = (char)((path_len + name_len + 6) >> 7);
+	}
+	*at++ = 0x0a;
+	*at++ = (char)(path_len + 2);
+	*at++ = 0x22;
+	*at++ = (char)path_len;
+	memset(at, 'p', path_len);
+	at += path_len;
+	*at++ = 0x22;
+	*at++ = (char)name_len;
+	*at = '/';
+	memset(at + 1, 'n', name_len - 1);
+	return (size_t)(at + name_len - to);
+}
+
+/* Texts of every length, with a byte in every place that is no ASCII; the second record has the source of the first. */
+static void test_quick_lengths(void **state)
+{
+	char bytes[600];
+
+	(void)state;
+	for (unsigned len = 1; len < 126; len++) {
+		size_t first = put_record(bytes, len, 126 - len), all = first + put_record(bytes + first, len, 2);
+		uint64_t count = 0;
+
+		assert_int_equal(mor_entries_quick((struct mor_slice){ bytes, all }, &count), all);
+		for (size_t at = 0; at < all; at++) {
+			bytes[at] = (char)((unsigned char)bytes[at] ^ 0x80);
+			expect_same_judgement(bytes, all, 0);
+			bytes[at] = (char)((unsigned char)bytes[at] ^ 0x81);
+			expect_same_judgement(bytes, all, 0);
+			bytes[at] = (char)((unsigned char)bytes[at] ^ 0x01);
+		}
+	}
+}
+
 static int refuse_all(const void *bytes, size_t len, void *arg)
 {
 	(void)bytes;
@@ -352,7 +396,7 @@ int main(void)
 		MOR_TEST(test_bad_records),	      MOR_TEST(test_json_spellings),
 		MOR_TEST(test_base64),		      MOR_TEST(test_records_of_any_kind),
 		MOR_TEST(test_read_error),	      MOR_TEST(test_descriptor_up_to_an_end),
-		MOR_TEST(test_sink_that_refuses),     MOR_TEST(test_varints),
+		MOR_TEST(test_quick_lengths), MOR_TEST(test_sink_that_refuses),     MOR_TEST(test_varints),
 		MOR_TEST(test_quick_and_careful_agree),
 	};
 
