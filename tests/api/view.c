@@ -100,8 +100,9 @@ static void on_view(mortise_plugin *plugin, int status, const mortise_error *err
 }
 
 static bool listed; /* orders name the directories of their stages */
-static char *directories[256];
+static char *directories[1024];
 static size_t directory_count, stage_len;
+size_t more_directories;
 
 static int list_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -120,6 +121,8 @@ static const char *const *list_directories(const char *stage)
 		return NULL;
 	stage_len = strlen(stage);
 	nftw(stage, list_one, 16, FTW_PHYS);
+	for (size_t i = 0; i < more_directories; i++)
+		assert_true(asprintf(&directories[directory_count++], "no/such/directory/%zu", i) > 0);
 	return (const char *const *)directories;
 }
 

@@ -157,6 +157,21 @@ static void top_level_link_is_followed_in_the_tree(void **state)
 	rig_close(&rig);
 }
 
+/* More directories than an order has room for: none of them counts, and the stage is looked through. */
+static void too_many_directories_are_none(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	put("many", "usr/mor_view/x.h", "one of them");
+	open_here(&rig);
+	more_directories = 800;
+	view(&rig, "many");
+	more_directories = 0;
+	expect(&rig, "read", "/usr/mor_view/x.h", "one of them");
+	rig_close(&rig);
+}
+
 /* A link of the host anywhere on the way: by either name the stage's file, and the host's beside it. */
 static void link_further_down_is_followed(void **state)
 {
@@ -320,6 +335,7 @@ static const struct CMUnitTest tests[] = {
 	API_TEST(host_files_stay_visible),
 	API_TEST(top_level_link_is_followed_in_the_tree),
 	API_TEST(link_further_down_is_followed),
+	API_TEST(too_many_directories_are_none),
 	API_TEST(stage_below_what_it_touches),
 	API_TEST(closed_directories),
 	API_TEST(writable_directories),
