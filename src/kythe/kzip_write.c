@@ -251,6 +251,7 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 		       mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT, source = MOR_BUF_INIT;
+	size_t before = writer->count;
 	int r = place == UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
 
 	if (r < 0)
@@ -258,8 +259,8 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 	if (mor_path_clean(unit->working_directory, mor_unit_title(unit), &source) < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	r = add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
-	if (r == 0)
-		writer->items[writer->count - 1].source = mor_buf_detach(&source);
+	if (r == 0 && writer->count > before)
+		writer->items[before].source = mor_buf_detach(&source);
 	return r;
 }
 
