@@ -2,7 +2,8 @@
  * See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the tree.
  *
  * Who made one keeps a shared lock on it (flock), in a descriptor that no plugin gets; the kernel drops it with the last
- * of our processes, however that ends. One that can be locked exclusively is nobody's.
+ * of our processes, however that ends. One that can be locked exclusively is nobody's, or was made a moment ago and its
+ * maker has not come to lock it yet: sweeps leave the young alone.
  */
 #include "jail/scratch.h"
 
@@ -17,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -29,8 +31,8 @@
 
 /* ---- making ---- */
 
-/* Between mkdir and flock somebody's sweep may take it for left behind: then another name is tried. A file system that
- * knows no locks is none for sweeps either. -EAGAIN: it is gone, or will be. */
+/* Between mkdir and flock somebody's sweep may take it for left behind where the clock was set: then another name is tried.
+ * A file system that knows no locks is none for sweeps either. -EAGAIN: it is gone, or will be. */
 static int keep_from_sweeps(const struct mor_scratch *scratch)
 {
 	struct stat st;
@@ -175,13 +177,11 @@ static bool is_name(const char *name)
 }
 
 /* Of this user; never by a link. scratch->dir stays -1 where it is not. */
-static void open_own(struct mor_scratch *scratch, const char *name)
+static void open_own(struct mor_scratch *scratch, const char *name, struct stat *ret)
 {
-	struct stat st;
-
 	memcpy(scratch->name, name, sizeof(PREFIX) + DIGITS);
 	scratch->dir = openat(scratch->parent, name, OPEN_FLAGS);
-	if (scratch->dir >= 0 && (fstat(scratch->dir, &st) < 0 || st.st_uid != geteuid()))
+	if (scratch->dir >= 0 && (fstat(scratch->dir, ret) < 0 || ret->st_uid != geteuid()))
 		mor_fd_close(&scratch->dir);
 }
 
@@ -190,12 +190,13 @@ void mor_scratch_drop(const char *path)
 	static const char start[] = MOR_SCRATCH_PARENT "/";
 	struct mor_scratch scratch = MOR_SCRATCH_INIT;
 	size_t len = sizeof(start) - 1;
+	struct stat st;
 
 	if (strncmp(path, start, len) != 0 || !is_name(path + len))
 		return;
 	scratch.parent = open(MOR_SCRATCH_PARENT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (scratch.parent >= 0)
-		open_own(&scratch, path + len);
+		open_own(&scratch, path + len, &st);
 	mor_scratch_remove(&scratch);
 }
 
@@ -210,12 +211,24 @@ void mor_scratch_drop(const char *path)
 #define LOOK_AT 16
 #define REMOVE 1000
 
+/* Changed within the last second. A time to come is no sign of youth: the plugin may have set it. */
+static bool is_young(const struct stat *st)
+{
+	struct timespec now;
+	int64_t age;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	age = (now.tv_sec - st->st_mtim.tv_sec) * 1000000000LL + now.tv_nsec - st->st_mtim.tv_nsec;
+	return age >= 0 && age < 1000000000LL;
+}
+
 static void sweep_one(int parent, const char *name, unsigned *left)
 {
 	struct mor_scratch scratch = { .parent = parent, .dir = -1 };
+	struct stat st;
 
-	open_own(&scratch, name);
-	if (scratch.dir >= 0 && flock(scratch.dir, LOCK_EX | LOCK_NB) == 0)
+	open_own(&scratch, name, &st);
+	if (scratch.dir >= 0 && !is_young(&st) && flock(scratch.dir, LOCK_EX | LOCK_NB) == 0)
 		remove_all(&scratch, left);
 	mor_fd_close(&scratch.dir);
 }
