@@ -17,10 +17,16 @@ def alive(pid):
     return True
 
 
+def hear_all():
+    """As from a terminal: under nohup, or in the background of a script, some are ignored, and mortise keeps it so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Signals(Case):
     def start(self, *args):
         process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
+                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True, preexec_fn=hear_all)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         return process
@@ -85,7 +91,7 @@ while True:
     def test_while_reading_stdin(self):
         for words in (["call", ECHO, "echo", "-"], ["extract", "-", "--plugin", PLUGINS / "yams_ok.py"]):
             process = subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, env=self.env)
+                                       stderr=subprocess.PIPE, env=self.env, preexec_fn=hear_all)
             deadline = time.monotonic() + LIMIT
             while not pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 "):  # read(0, ...)
                 self.assertLess(time.monotonic(), deadline)
