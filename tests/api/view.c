@@ -223,7 +223,7 @@ static bool namespaces_work(void)
 
 static bool possible(const char *world)
 {
-	return prepare(world) && (strcmp(world, "refused") == 0 || (confined() ? t1_works() : namespaces_work()));
+	return prepare(world) && access(EYE_PLUGIN, R_OK) == 0 && (strcmp(world, "refused") == 0 || (confined() ? t1_works() : namespaces_work()));
 }
 
 int main(int argc, char **argv)

@@ -307,10 +307,16 @@ def why_no_jail(config):
         return f"the kernel has Landlock ABI {stage.landlock_abi()}, and 2 is needed"
     if config.level == "t1" and not stage.user_namespaces(config.uid):
         return f"{config.user} may not make user namespaces here"
-    if config.user == "nobody" and subprocess.run([COMMAND[0], "--version"], capture_output=True, check=False,
-                                                  **stage.as_user(stage.NOBODY)).returncode:
+    if config.user == "nobody" and not can_run(COMMAND[0], stage.NOBODY):
         return f"nobody cannot run {COMMAND[0]}"
     return None
+
+
+def can_run(path, uid):
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, check=False, **stage.as_user(uid)).returncode == 0
+    except PermissionError:
+        return False
 
 
 class Proof(unittest.TestCase):
