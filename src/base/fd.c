@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -195,6 +196,29 @@ int mor_fd_write_all(int fd, const void *data, size_t len)
 		}
 	}
 	return 0;
+}
+
+/* Where the file system has no such thing, one is made and its name removed. */
+int mor_fd_unnamed(const char *dir)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+	char *name;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	/* A kernel that does not know O_TMPFILE takes it for a directory that is to be written. */
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+		return fd < 0 ? -errno : fd;
+	mor_buf_printf(&path, "%s/.mortise-XXXXXX", dir);
+	name = mor_buf_detach(&path);
+	if (!name)
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		(void)unlink(name);
+	mor_free(name);
+	return fd;
 }
 
 /* The last page, if it is not full, stays: who writes on in it would have to read it again. */

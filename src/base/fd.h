@@ -20,6 +20,8 @@ int mor_fd_write_all(int fd, const void *data, size_t len);
 /* The same at the end of a file, `at` bytes long, that is too large to be kept in memory: on its way to the disk at once, and
  * then forgotten, where kernel and file system can do that. */
 int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len);
+/* A file without a name in `dir`, to read and write, for this user only: gone with its last descriptor. Or -errno. */
+int mor_fd_unnamed(const char *dir);
 /* The second of the two ways by itself. */
 ssize_t mor_fd_write_masked(int fd, const void *data, size_t len);
 

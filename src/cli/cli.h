@@ -10,6 +10,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/outfile.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -28,6 +29,7 @@ struct mor_cli {
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
 	int out_errno; /* why writing to it failed, or 0 */
+	struct mor_outfile file; /* where `out` leads, with -o FILE; see mor_out_to() */
 	struct mor_progress progress; /* a line on the terminal that other lines must not run into */
 };
 

@@ -45,7 +45,7 @@ static const struct mor_option extract_options[] = {
 	{ "metadata", 'm', NULL,
 	  "in text output, metadata before the content",
 	  MOR_OPT_FLAG, FIELD(metadata), NULL },
-	{ "output", 'o', "FILE", "write to FILE", MOR_OPT_TEXT, FIELD(output), NULL },
+	{ "output", 'o', "FILE", "write to FILE, once all is there; -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -201,6 +201,8 @@ static int finish(struct mor_extract *x)
 		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mor_session_stop_pool(&x->session, x->extractors[i].pool);
+	if (mor_signals_count() || x->fatal.code)
+		mor_out_end(x->cli, false, 0); /* half of it is nothing; what is to be said goes to stdout */
 	if (mor_signals_count())
 		return mor_fail_interrupted(x->cli, mor_signals_exit_code());
 	if (x->fatal.code)
@@ -292,7 +294,7 @@ static int take_options(struct mor_extract *x, mortise_error *err)
 	return r;
 }
 
-/* An output that is also an input would be emptied before it is read. */
+/* Nobody means to have a file replaced by its own text. */
 static int check_output(const struct mor_extract *x, mortise_error *err)
 {
 	struct stat out, in;
@@ -307,20 +309,14 @@ static int check_output(const struct mor_extract *x, mortise_error *err)
 
 static int open_output(struct mor_extract *x, mortise_error *err)
 {
-	FILE *out;
 	int r;
 
-	if (!x->args->output)
+	if (!x->args->output || strcmp(x->args->output, "-") == 0)
 		return 0;
 	r = check_output(x, err);
-	if (r < 0)
-		return r;
-	out = fopen(x->args->output, "we");
-	if (!out)
-		return mor_fail_errno(err, MORTISE_EINPUT, errno, "--output %s", x->args->output);
-	x->cli->out = out;
-	x->cli->out_terminal = x->cli->out_color = false;
-	return 0;
+	if (r == 0)
+		r = mor_out_to(x->cli, x->args->output, err);
+	return r == MORTISE_ENOTFOUND ? mor_fail(err, MORTISE_EINPUT, "--output %s", err->text) : r;
 }
 
 static int check_words(struct mor_extract *x, mortise_error *err)
@@ -384,18 +380,6 @@ static void clean_up(struct mor_extract *x)
 		magic_close(x->magic);
 }
 
-/* -o FILE is ours to close; a write that failed is told here. */
-static int close_output(struct mor_cli *cli, int exit_code)
-{
-	if (cli->out == stdout)
-		return exit_code;
-	exit_code = mor_out_finish(cli, exit_code);
-	fclose(cli->out);
-	cli->out = stdout;
-	cli->out_errno = 0;
-	return exit_code;
-}
-
 static int extract_run(struct mor_cli *cli)
 {
 	struct mor_extract_args *args = cli->args;
@@ -416,7 +400,7 @@ static int extract_run(struct mor_cli *cli)
 		exit_code = mor_fail_error(cli, &err);
 	}
 	clean_up(&x);
-	return close_output(cli, exit_code);
+	return mor_out_end(cli, true, exit_code);
 }
 
 const struct mor_command mor_command_extract = {

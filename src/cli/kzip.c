@@ -14,7 +14,7 @@
 
 #define FIELD(name) offsetof(struct mor_kzip_args, name)
 static const struct mor_option kzip_options[] = {
-	{ "output", 'o', "FILE", "create, merge: the archive to write", MOR_OPT_TEXT, FIELD(output), NULL },
+	{ "output", 'o', "FILE", "create, merge: the archive to write; -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
 	{ "compile-commands", 0, "FILE",
 	  "create: a unit for every command in this compile_commands.json",
 	  MOR_OPT_TEXT, FIELD(compile_commands), NULL },
@@ -71,9 +71,15 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 	struct mor_writer w = { .out = &json };
 	size_t units = mor_kzip_writer_units(writer), files = mor_kzip_writer_files(writer);
 
+	bool to_stdout = strcmp(args->output, "-") == 0 || strcmp(args->output, "/dev/stdout") == 0;
+
 	if (!cli->json) {
-		mor_outf(cli, "%s: %zu %s, %zu %s\n", args->output, units, units == 1 ? "unit" : "units", files,
-			 files == 1 ? "file" : "files");
+		mor_buf_printf(&json, "%s: %zu %s, %zu %s", args->output, units, units == 1 ? "unit" : "units", files,
+			       files == 1 ? "file" : "files");
+		if (to_stdout)
+			mor_note_slice(cli, mor_buf_view(&json));
+		else
+			mor_outf(cli, "%.*s\n", (int)json.len, json.data);
 		return;
 	}
 	mor_w_object(&w);
@@ -83,7 +89,11 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 	mor_w_pair_int(&w, "files", (int64_t)files);
 	mor_w_pair_int(&w, "failed", (int64_t)failed);
 	mor_w_end(&w);
-	mor_out_json(cli, mor_buf_view(&json));
+	/* The archive itself may be on stdout; then the report is on stderr. */
+	if (to_stdout)
+		mor_note_slice(cli, mor_buf_view(&json));
+	else
+		mor_out_json(cli, mor_buf_view(&json));
 }
 
 /* ---- merge ---- */

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 static const char *const styles[] = {
@@ -28,6 +30,7 @@ void mor_out_init(struct mor_cli *cli)
 	bool color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 
 	cli->out = stdout;
+	cli->file = (struct mor_outfile)MOR_OUTFILE_INIT;
 	cli->out_terminal = isatty(STDOUT_FILENO);
 	cli->err_terminal = isatty(STDERR_FILENO);
 	cli->out_color = color && cli->out_terminal;
@@ -145,6 +148,47 @@ int mor_out_finish(struct mor_cli *cli, int exit_code)
 		return 128 + SIGPIPE;
 	mor_note(cli, "system: writing the output: %s", strerror(cli->out_errno));
 	return exit_code ? exit_code : 1;
+}
+
+/* ---- -o FILE ---- */
+
+int mor_out_to(struct mor_cli *cli, const char *path, mortise_error *err)
+{
+	FILE *out;
+	int copy, r = mor_outfile_open(path, 0666, &cli->file, err);
+
+	if (r < 0)
+		return r;
+	copy = fcntl(cli->file.fd, F_DUPFD_CLOEXEC, 0);
+	out = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!out) {
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", path);
+		mor_fd_close(&copy);
+		mor_outfile_drop(&cli->file);
+		return r;
+	}
+	cli->out = out;
+	cli->out_terminal = cli->out_color = false;
+	return 0;
+}
+
+int mor_out_end(struct mor_cli *cli, bool keep, int exit_code)
+{
+	mortise_error err = { 0 };
+
+	if (cli->file.fd < 0)
+		return exit_code;
+	exit_code = mor_out_finish(cli, exit_code);
+	keep = keep && !cli->out_errno;
+	fclose(cli->out);
+	cli->out = stdout;
+	cli->out_errno = 0;
+	if (keep && mor_outfile_commit(&cli->file, &err) < 0) {
+		mor_report_line(cli, &(struct mor_report){ .error = &err });
+		return exit_code ? exit_code : 1;
+	}
+	mor_outfile_drop(&cli->file);
+	return exit_code;
 }
 
 /* ---- stderr ---- */

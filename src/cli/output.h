@@ -32,6 +32,12 @@ bool mor_out_broken(const struct mor_cli *cli);
 /* Flushes. `exit_code`, or that of a failed write (141 as for SIGPIPE when the reader went away). */
 int mor_out_finish(struct mor_cli *cli, int exit_code);
 
+/* From here on results go to a file that is there whole or not at all, until mor_out_end(). */
+int mor_out_to(struct mor_cli *cli, const char *path, mortise_error *err);
+/* keep: all of it is written, and it gets its name. Without it, or when a write failed, what lay there before stays. Results go
+ * to stdout again. Returns what mor_out_finish() would; without mor_out_to() before it, `exit_code`. */
+int mor_out_end(struct mor_cli *cli, bool keep, int exit_code);
+
 /* One line on stderr, the progress line out of the way. */
 void mor_note(struct mor_cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mor_note_slice(struct mor_cli *cli, struct mor_slice line);

@@ -80,8 +80,8 @@ int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf
 
 struct mor_kzip_writer;
 
-/* Contents wait in an unnamed temporary file beside `path`; the archive appears under `path` at the end, whole or not at
- * all, and replaces what was there. */
+/* Contents wait in a file without a name beside `path`; the archive appears under `path` at the end as base/outfile.h has it:
+ * whole or not at all. */
 int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struct mor_kzip_writer **ret,
 			mortise_error *err);
 /* ret_digest may be NULL. What is there already is not added again. */

@@ -1,11 +1,10 @@
 /*
- * Writing. Contents are copied into a spool, an unnamed file beside the archive, and hashed on the way: what is named by a
+ * Writing. Contents are copied into a spool, a file without a name beside the archive, and hashed on the way: what is named by a
  * digest is what was hashed, even if the source changes a moment later, and memory does not grow with the archive. At the
- * end the entries are sorted and libzip packs them out of the spool into a file of its own that it renames.
+ * end kzip_pack.c packs them out of the spool into the output.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +12,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zip.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "kythe/digest.h"
 #include "kythe/kzip.h"
+#include "kythe/kzip_pack.h"
 #include "kythe/path.h"
 #include "kythe/unit_order.h"
 
 #define PIECE ((size_t)64 << 10)
 
-enum place { FILES, PBUNITS, UNITS };
-static const char *const place_names[] = { "files", "pbunits", "units" }; /* in the order of the archive */
-
-struct item {
-	char digest[MOR_DIGEST_SIZE];
-	enum place place;
-	char *source;          /* of a unit: its first source file, clean; else NULL */
-	uint64_t offset, size; /* in the spool */
-};
-
 struct mor_kzip_writer {
 	char *path;
+	struct mor_outfile out;
 	enum mor_kzip_encoding encoding;
 	int spool;
 	uint64_t end; /* of what counts in the spool */
-	struct item *items;
+	struct mor_kzip_item *items;
 	size_t count, room, files, units;
 	size_t *table; /* open addressing: index + 1 of an item, 0 free; a power of two of slots */
 	size_t slots;
@@ -49,7 +39,7 @@ struct mor_kzip_writer {
 
 /* ---- items ---- */
 
-static size_t slot_of(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+static size_t slot_of(const struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *digest)
 {
 	uint64_t hash = 0;
 
@@ -59,12 +49,12 @@ static size_t slot_of(const struct mor_kzip_writer *writer, enum place place, co
 	return (size_t)(hash + (uint64_t)place) & (writer->slots - 1);
 }
 
-static size_t find_slot(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+static size_t find_slot(const struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *digest)
 {
 	size_t slot = slot_of(writer, place, digest);
 
 	while (writer->table[slot]) {
-		const struct item *item = &writer->items[writer->table[slot] - 1];
+		const struct mor_kzip_item *item = &writer->items[writer->table[slot] - 1];
 
 		if (item->place == place && strcmp(item->digest, digest) == 0)
 			break;
@@ -73,7 +63,7 @@ static size_t find_slot(const struct mor_kzip_writer *writer, enum place place, 
 	return slot;
 }
 
-static bool is_there(const struct mor_kzip_writer *writer, enum place place, const char *digest)
+static bool is_there(const struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *digest)
 {
 	return writer->slots && writer->table[find_slot(writer, place, digest)];
 }
@@ -82,7 +72,7 @@ static bool is_there(const struct mor_kzip_writer *writer, enum place place, con
 static int make_room(struct mor_kzip_writer *writer)
 {
 	size_t room = writer->room ? 2 * writer->room : 128;
-	struct item *items;
+	struct mor_kzip_item *items;
 	size_t *table;
 
 	if (writer->count < writer->room)
@@ -103,7 +93,7 @@ static int make_room(struct mor_kzip_writer *writer)
 	return 0;
 }
 
-static int add_item(struct mor_kzip_writer *writer, const struct item *item)
+static int add_item(struct mor_kzip_writer *writer, const struct mor_kzip_item *item)
 {
 	int r = make_room(writer);
 
@@ -111,7 +101,7 @@ static int add_item(struct mor_kzip_writer *writer, const struct item *item)
 		return r;
 	writer->items[writer->count++] = *item;
 	writer->table[find_slot(writer, item->place, item->digest)] = writer->count;
-	writer->files += item->place == FILES;
+	writer->files += item->place == MOR_KZIP_IN_FILES;
 	return 0;
 }
 
@@ -153,9 +143,9 @@ static int inflow_add(const void *bytes, size_t len, void *arg)
 }
 
 /* Bytes of a content that is there already, or that failed, are written over by the next. */
-static int inflow_end(struct inflow *in, enum place place, const char *name)
+static int inflow_end(struct inflow *in, enum mor_kzip_place place, const char *name)
 {
-	struct item item = { .place = place, .offset = in->writer->end, .size = in->size };
+	struct mor_kzip_item item = { .place = place, .offset = in->writer->end, .size = in->size };
 
 	mor_digest_end(&in->sha, item.digest);
 	if (name)
@@ -168,7 +158,7 @@ static int inflow_end(struct inflow *in, enum place place, const char *name)
 	return 0;
 }
 
-static int add_content(struct mor_kzip_writer *writer, enum place place, const char *name, struct mor_slice content,
+static int add_content(struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *name, struct mor_slice content,
 		       char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
 {
 	struct inflow in;
@@ -189,7 +179,7 @@ static int add_content(struct mor_kzip_writer *writer, enum place place, const c
 int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
 			      mortise_error *err)
 {
-	return add_content(writer, FILES, NULL, content, ret_digest, err);
+	return add_content(writer, MOR_KZIP_IN_FILES, NULL, content, ret_digest, err);
 }
 
 static int copy_fd(struct inflow *in, int fd, const char *path, char *piece)
@@ -242,17 +232,17 @@ int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, c
 	copy = in.sha;
 	if (ret_digest)
 		mor_digest_end(&copy, ret_digest);
-	return inflow_end(&in, FILES, NULL);
+	return inflow_end(&in, MOR_KZIP_IN_FILES, NULL);
 }
 
 /* ---- units ---- */
 
-static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum place place, const char *digest,
+static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum mor_kzip_place place, const char *digest,
 		       mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT, source = MOR_BUF_INIT;
 	size_t before = writer->count;
-	int r = place == UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
+	int r = place == MOR_KZIP_IN_UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
 
 	if (r < 0)
 		return r;
@@ -285,15 +275,15 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 		return r;
 	if (ret_added)
 		*ret_added = false;
-	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? UNITS : PBUNITS, digest))
+	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? MOR_KZIP_IN_UNITS : MOR_KZIP_IN_PBUNITS, digest))
 		return 0;
 	if (mor_ordered_unit(unit, &ordered) < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	/* Protobuf first: it is the one that may be impossible, and then nothing must have been added. */
 	if (writer->encoding & MOR_KZIP_PROTO)
-		r = add_encoded(writer, &ordered.unit, PBUNITS, digest, err);
+		r = add_encoded(writer, &ordered.unit, MOR_KZIP_IN_PBUNITS, digest, err);
 	if (r == 0 && writer->encoding & MOR_KZIP_JSON)
-		r = add_encoded(writer, &ordered.unit, UNITS, digest, err);
+		r = add_encoded(writer, &ordered.unit, MOR_KZIP_IN_UNITS, digest, err);
 	writer->units += r == 0;
 	if (r == 0 && ret_added)
 		*ret_added = true;
@@ -309,7 +299,7 @@ static int add_file_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, co
 
 	inflow_begin(&in, writer, err);
 	r = mor_kzip_file_read(kzip, digest, inflow_add, &in, err);
-	return r < 0 ? r : inflow_end(&in, FILES, NULL);
+	return r < 0 ? r : inflow_end(&in, MOR_KZIP_IN_FILES, NULL);
 }
 
 static int add_inputs_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, const struct mor_unit *unit,
@@ -322,7 +312,7 @@ static int add_inputs_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, 
 		const struct mor_input *input = &unit->inputs[i];
 		char path[200];
 
-		if (mor_digest_valid(input->digest) && is_there(writer, FILES, input->digest))
+		if (mor_digest_valid(input->digest) && is_there(writer, MOR_KZIP_IN_FILES, input->digest))
 			continue;
 		if (!mor_kzip_file_find(kzip, input->digest, &unused))
 			return mor_fail(err, MORTISE_EINPUT, "%s: unit %s: the content of its input \"%s\" is not in the archive",
@@ -361,185 +351,57 @@ size_t mor_kzip_writer_files(const struct mor_kzip_writer *writer)
 	return writer->files;
 }
 
-/* Units by their sources: neighbours have most of their headers in common, and whoever stages one after the other has less to
- * change. Digests alone would shuffle them. */
-static int by_place(const void *a, const void *b)
+/* Beside the archive, where there must be room for as much; for a pipe, where temporary files are. */
+static int open_spool(const struct mor_kzip_writer *writer, int *ret, mortise_error *err)
 {
-	const struct item *x = a, *y = b;
-	int order = (x->place > y->place) - (x->place < y->place);
+	MOR_CLEAN_TEXT char *own = mor_outplace_dir(&writer->out.place);
+	const char *tmp = getenv("TMPDIR");
+	const char *dir = !writer->out.place.in_place ? own : tmp && *tmp ? tmp : "/tmp";
 
-	if (order == 0 && x->source && y->source)
-		order = strcmp(x->source, y->source);
-	return order ? order : strcmp(x->digest, y->digest);
+	*ret = dir ? mor_fd_unnamed(dir) : -ENOMEM;
+	return *ret < 0 ? mor_fail_errno(err, MORTISE_EINPUT, -*ret, "%s: a temporary file in %s", writer->path, dir ? dir : "") : 0;
 }
 
-/* A piece of the spool as libzip wants it. */
-struct outflow {
-	int fd;
-	uint64_t offset, size, done;
-	int failed; /* errno */
-};
-
-static zip_int64_t outflow_read(struct outflow *out, void *data, zip_uint64_t len)
+static int send_file(int from, int to, mortise_error *err)
 {
-	uint64_t left = out->size - out->done;
-	ssize_t n;
+	char piece[PIECE];
+	ssize_t n = 0;
+	off_t at = 0;
+	int r = 0;
 
-	do
-		n = pread(out->fd, data, len < left ? len : left, (off_t)(out->offset + out->done));
-	while (n < 0 && errno == EINTR);
-	if (n < 0 || (n == 0 && left && len))
-		out->failed = n < 0 ? errno : EIO;
-	if (out->failed)
-		return -1;
-	out->done += (uint64_t)n;
-	return n;
-}
-
-static zip_int64_t outflow_stat(const struct outflow *out, void *data, zip_uint64_t len)
-{
-	zip_stat_t *stat = data;
-
-	if (len < sizeof(*stat))
-		return -1;
-	zip_stat_init(stat);
-	stat->valid = ZIP_STAT_SIZE;
-	stat->size = out->size;
-	return sizeof(*stat);
-}
-
-static zip_int64_t outflow_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t what)
-{
-	struct outflow *out = arg;
-
-	switch (what) {
-	case ZIP_SOURCE_OPEN:
-		out->done = 0;
-		return 0;
-	case ZIP_SOURCE_READ:
-		return outflow_read(out, data, len);
-	case ZIP_SOURCE_CLOSE:
-		return 0;
-	case ZIP_SOURCE_STAT:
-		return outflow_stat(out, data, len);
-	case ZIP_SOURCE_ERROR:
-		((int *)data)[0] = ZIP_ER_READ;
-		((int *)data)[1] = out->failed;
-		return 2 * sizeof(int);
-	case ZIP_SOURCE_FREE:
-		mor_free(out);
-		return 0;
-	case ZIP_SOURCE_SUPPORTS:
-		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-						      ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
-	default:
-		return -1;
+	while (r == 0 && (n = pread(from, piece, sizeof(piece), at)) > 0) {
+		r = mor_fd_write_all(to, piece, (size_t)n);
+		at += n;
 	}
+	if (n < 0)
+		r = -errno;
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "it cannot be written") : 0;
 }
 
-/* Nothing of this machine or of this moment: owner's bits, 1970 as Kythe's writers have it (an extra field; the date of zip
- * itself begins in 1980). */
-static bool set_attributes(zip_t *zip, zip_uint64_t index, mode_t mode)
+/* An archive is packed with steps back, which a pipe cannot take. */
+static int pack_and_send(struct mor_kzip_writer *writer, mortise_error *err)
 {
-	static const zip_uint8_t epoch[5] = { 1, 0, 0, 0, 0 }; /* modification time, 0 seconds */
-	zip_uint32_t dos = S_ISDIR(mode) ? 0x10 : 0;
+	int whole = -1, r = open_spool(writer, &whole, err);
 
-	return zip_file_set_dostime(zip, index, 0, 0x21, 0) == 0 &&
-	       zip_file_extra_field_set(zip, index, 0x5455, 0, epoch, sizeof(epoch), ZIP_FL_LOCAL | ZIP_FL_CENTRAL) == 0 &&
-	       zip_file_set_external_attributes(zip, index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)mode << 16 | dos) == 0;
-}
-
-static bool add_entry(const struct mor_kzip_writer *writer, zip_t *zip, const struct item *item)
-{
-	struct outflow *out = mor_zalloc(sizeof(*out));
-	zip_source_t *source;
-	zip_int64_t index;
-	char name[100];
-
-	if (!out)
-		return false;
-	*out = (struct outflow){ .fd = writer->spool, .offset = item->offset, .size = item->size };
-	source = zip_source_function(zip, outflow_call, out);
-	if (!source) {
-		mor_free(out);
-		return false;
-	}
-	snprintf(name, sizeof(name), "root/%s/%s", place_names[item->place], item->digest);
-	index = zip_file_add(zip, name, source, 0);
-	if (index < 0) {
-		zip_source_free(source);
-		return false;
-	}
-	return zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, 0) == 0 &&
-	       set_attributes(zip, (zip_uint64_t)index, S_IFREG | 0600);
-}
-
-static bool add_entries(struct mor_kzip_writer *writer, zip_t *zip)
-{
-	static const char comment[] = "Kythe kzip archive";
-	zip_int64_t root = zip_dir_add(zip, "root/", 0);
-
-	if (root < 0 || !set_attributes(zip, (zip_uint64_t)root, S_IFDIR | 0755) ||
-	    zip_set_archive_comment(zip, comment, sizeof(comment) - 1) < 0)
-		return false;
-	if (writer->count)
-		qsort(writer->items, writer->count, sizeof(*writer->items), by_place);
-	for (size_t i = 0; i < writer->count; i++)
-		if (!add_entry(writer, zip, &writer->items[i]))
-			return false;
-	return true;
+	if (r == 0)
+		r = mor_kzip_pack(writer->spool, writer->items, writer->count, whole, err);
+	if (r == 0)
+		r = send_file(whole, writer->out.fd, err);
+	mor_fd_close(&whole);
+	return r;
 }
 
 int mor_kzip_writer_finish(struct mor_kzip_writer *writer, mortise_error *err)
 {
-	int code = 0, r;
-	zip_t *zip = zip_open(writer->path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+	int r = writer->out.place.in_place ? pack_and_send(writer, err) :
+					     mor_kzip_pack(writer->spool, writer->items, writer->count, writer->out.fd, err);
 
-	if (!zip) {
-		zip_error_t why;
-
-		zip_error_init_with_code(&why, code);
-		r = mor_fail(err, MORTISE_EINPUT, "%s: it cannot be written: %s", writer->path, zip_error_strerror(&why));
-		zip_error_fini(&why);
-		return r;
-	}
-	/* On failure the archive stays open, and what was written so far is thrown away. */
-	if (add_entries(writer, zip) && zip_close(zip) == 0)
-		return 0;
-	r = mor_fail(err, MORTISE_ESYSTEM, "%s: it cannot be written: %s", writer->path, zip_strerror(zip));
-	zip_discard(zip);
-	return r;
+	if (r < 0)
+		return mor_fail_prefix(err, writer->path);
+	return mor_outfile_commit(&writer->out, err);
 }
 
 /* ---- life ---- */
-
-/* Where unnamed files are not to be had, one is made and its name removed. */
-static int open_spool(const char *path)
-{
-	MOR_CLEAN_TEXT char *copy = mor_strdup(path);
-	MOR_CLEAN(mor_buf) struct mor_buf name = MOR_BUF_INIT;
-	const char *dir;
-	char *template;
-	int fd;
-
-	if (!copy)
-		return -ENOMEM;
-	dir = dirname(copy);
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-		return fd < 0 ? -errno : fd;
-	mor_buf_printf(&name, "%s/.kzip-XXXXXX", dir);
-	template = mor_buf_detach(&name);
-	if (!template)
-		return -ENOMEM;
-	fd = mkostemp(template, O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	else
-		unlink(template);
-	mor_free(template);
-	return fd;
-}
 
 int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struct mor_kzip_writer **ret,
 			mortise_error *err)
@@ -552,10 +414,11 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	}
 	writer->encoding = encoding;
-	writer->spool = open_spool(path);
-	if (writer->spool < 0) {
-		r = mor_fail_errno(err, writer->spool == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -writer->spool,
-				   "%s: it cannot be written", path);
+	writer->spool = -1;
+	r = mor_outfile_open(path, 0666, &writer->out, err);
+	if (r == 0)
+		r = open_spool(writer, &writer->spool, err);
+	if (r < 0) {
 		mor_kzip_writer_free(writer);
 		return r;
 	}
@@ -568,6 +431,7 @@ struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer)
 	if (!writer)
 		return NULL;
 	mor_fd_close(&writer->spool);
+	mor_outfile_drop(&writer->out);
 	for (size_t i = 0; i < writer->count; i++)
 		mor_free(writer->items[i].source);
 	mor_free(writer->items);

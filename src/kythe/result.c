@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -362,12 +361,8 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 static int open_spool(struct mor_result *result, mortise_error *err)
 {
 	if (result->spool < 0)
-		result->spool = open(result->opt.spool_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (result->spool < 0) /* not every file system has unnamed files */
-		result->spool = memfd_create("mortise-spool", MFD_CLOEXEC);
-	if (result->spool < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->opt.spool_dir);
-	return 0;
+		result->spool = mor_fd_unnamed(result->opt.spool_dir);
+	return result->spool < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -result->spool, "%s", result->opt.spool_dir) : 0;
 }
 
 /* Back to how long it was. */

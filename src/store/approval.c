@@ -1,7 +1,6 @@
 #include "store/approval.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "manifest/manifest.h"
 #include "wire/json.h"
@@ -142,26 +142,19 @@ static int make_dirs(char *path)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Under another name first: a half-written approval must not be found. */
-static int write_file(const char *path, struct mor_slice text)
+/* A half-written approval must not be found. */
+static int write_file(const char *path, struct mor_slice text, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
-	int fd, r;
+	struct mor_outfile file;
+	int r = mor_outfile_open(path, 0600, &file, err);
 
-	mor_buf_printf(&other, "%s.%d", path, (int)getpid());
-	if (mor_buf_byte(&other, '\0') < 0)
-		return -ENOMEM;
-	fd = open(other.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	r = mor_fd_write_all(fd, text.ptr, text.len);
-	if (close(fd) < 0 && r == 0)
-		r = -errno;
-	if (r == 0 && rename(other.data, path) < 0)
-		r = -errno;
 	if (r < 0)
-		(void)unlink(other.data);
-	return r;
+		return r;
+	r = mor_fd_write_all(file.fd, text.ptr, text.len);
+	if (r == 0)
+		return mor_outfile_commit(&file, err);
+	mor_outfile_drop(&file);
+	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
 }
 
 int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
@@ -172,7 +165,8 @@ int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
 	if (r < 0)
 		return r;
 	r = make_dirs(place.dir.data);
-	if (r == 0)
-		r = write_file(place.file.data, mor_buf_view(&place.subject));
-	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir.data) : 0;
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir.data);
+	r = write_file(place.file.data, mor_buf_view(&place.subject), err);
+	return r < 0 ? mor_fail_prefix(err, "the approval cannot be kept") : 0;
 }

@@ -30,6 +30,10 @@ class Lookout(Case):
         self.assertEqual([one["name"] for one in told["actions"]], ["overview", "disk", "memory", "processor", "ports", "explore"])
         self.assertEqual(told["warnings"], [])
 
+    def test_executable(self):
+        """As its manifest says: other hosts start it by its name."""
+        self.assertTrue(os.access(LOOKOUT / "plugin.js", os.X_OK))
+
     def test_overview(self):
         out = self.run_function("overview")
         self.assertRegex(out, r"Load +\d")
