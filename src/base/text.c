@@ -112,6 +112,23 @@ bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms)
 	return true;
 }
 
+bool mor_parse_rate(struct mor_slice text, uint32_t *ret_billionths)
+{
+	uint64_t whole, fraction;
+	bool percent;
+
+	if (!take_digits(&text, &whole) || !take_fraction(&text, &fraction) || whole > 100)
+		return false;
+	percent = mor_slice_is(text, "%");
+	whole = whole * 1000000000 + fraction;
+	if (percent)
+		whole /= 100;
+	if ((text.len && !percent) || whole > 1000000000)
+		return false;
+	*ret_billionths = (uint32_t)whole;
+	return true;
+}
+
 bool mor_parse_bytes(struct mor_slice text, uint64_t *ret)
 {
 	static const char *const units[] = { "", "KiB", "MiB", "GiB" };

@@ -16,6 +16,8 @@ bool mor_parse_u32(struct mor_slice text, uint32_t *ret);
 bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms);
 /* "64KiB", "10MiB", "1GiB", "4096" */
 bool mor_parse_bytes(struct mor_slice text, uint64_t *ret);
+/* "0.01", "1", "2.5%": from 0 to 1, in billionths. */
+bool mor_parse_rate(struct mor_slice text, uint32_t *ret_billionths);
 /* Writes "30 s", "500 ms", "5 min" into out and returns it. */
 const char *mor_format_ms(uint64_t ms, char out[32]);
 const char *mor_format_bytes(uint64_t bytes, char out[32]);

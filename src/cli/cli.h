@@ -53,7 +53,7 @@ extern const struct mor_command *const mor_commands[];
 extern const char *const mor_other_program; /* has those that are not among them; NULL: there is none */
 extern const struct mor_command mor_command_call, mor_command_chat, mor_command_extract, mor_command_info, mor_command_explain,
 	mor_command_jail, mor_command_doctor, mor_command_run, mor_command_completion, mor_command_help,
-	mor_command_verify_entries, mor_command_kzip, mor_command_index;
+	mor_command_verify_entries, mor_command_kzip, mor_command_index, mor_command_chaos;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */

@@ -7,6 +7,7 @@ const struct mor_command *const mor_commands[] = {
 	&mor_command_call,    &mor_command_run,        &mor_command_chat,       &mor_command_extract, &mor_command_info,
 	&mor_command_explain, &mor_command_jail,       &mor_command_doctor,
 	&mor_command_index,   &mor_command_kzip,       &mor_command_verify_entries,
+	&mor_command_chaos,
 	&mor_command_completion, &mor_command_help,
 	NULL,
 };

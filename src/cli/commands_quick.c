@@ -4,6 +4,6 @@
 #include "cli/cli.h"
 
 const struct mor_command *const mor_commands[] = {
-	&mor_command_call, &mor_command_run, &mor_command_jail, NULL,
+	&mor_command_call, &mor_command_run, &mor_command_jail, &mor_command_chaos, NULL,
 };
 const char *const mor_other_program = "mortise-full";

@@ -59,7 +59,7 @@ static void bash_arguments(struct mor_buf *out, const struct mor_command *c)
 {
 	for (const struct mor_option_group *g = c->options; g->title; g++) {
 		for (const struct mor_option *o = g->options; o->name; o++) {
-			if (!o->arg)
+			if (!o->arg || mor_option_is_optional(o))
 				continue;
 			mor_buf_printf(out, "\t\t%s,--%s", c->name, o->name);
 			if (o->letter)
@@ -128,16 +128,17 @@ static void zsh_action(struct mor_buf *out, struct mor_slice words)
 static void zsh_option(struct mor_buf *out, const struct mor_option *o)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+	bool optional = mor_option_is_optional(o);
 
 	mor_buf_text(out, " \\\n\t\t\t'");
 	if (o->kind == MOR_OPT_LIST)
 		mor_buf_byte(out, '*');
-	mor_buf_printf(out, "--%s%s[", o->name, o->arg ? "=" : "");
+	mor_buf_printf(out, "--%s%s[", o->name, optional ? "=-" : o->arg ? "=" : "");
 	zsh_text(out, o->help);
 	mor_buf_byte(out, ']');
 	if (o->arg) {
 		option_candidates(&words, o);
-		mor_buf_byte(out, ':');
+		mor_buf_text(out, optional ? "::" : ":");
 		zsh_text(out, o->arg);
 		zsh_action(out, mor_buf_view(&words));
 	}
@@ -195,7 +196,7 @@ static void fish_option(struct mor_buf *out, const char *command, const struct m
 	mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -l %s", command, o->name);
 	if (o->letter)
 		mor_buf_printf(out, " -s %c", o->letter);
-	if (o->arg)
+	if (o->arg && !mor_option_is_optional(o))
 		mor_buf_text(out, " -r");
 	if (o->arg)
 		option_candidates(&words, o);

@@ -30,7 +30,7 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 	char spelling[80];
 	int len = snprintf(spelling, sizeof(spelling), "%c%c%s--%s%s%s", option->letter ? '-' : ' ',
 			   option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-			   option->arg ? " " : "", option->arg ? option->arg : "");
+			   option->arg && !mor_option_is_optional(option) ? " " : "", option->arg ? option->arg : "");
 
 	mor_outf(cli, "  %s", spelling);
 	if (len >= COLUMN - 1)

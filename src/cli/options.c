@@ -53,6 +53,14 @@ static int store_number(struct parser *p, const struct mor_option *option, const
 	return 0;
 }
 
+static int store_rate(struct parser *p, const struct mor_option *option, const char *value, struct mor_opt_rate *where)
+{
+	*where = (struct mor_opt_rate){ .given = true, .valued = value };
+	if (!value || mor_parse_rate(mor_slice_of(value), &where->value))
+		return 0;
+	return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a rate from 0 to 1, such as 0.01 or 1%%, not \"%s\"", option->name, value);
+}
+
 /* The table's offset is relative to its group's struct, and `base` is where that lies in the command's. */
 static int store(struct parser *p, const struct mor_option *option, size_t base, const char *value)
 {
@@ -80,6 +88,8 @@ static int store(struct parser *p, const struct mor_option *option, size_t base,
 			return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a size such as 64KiB or 10MiB, not \"%s\"",
 					option->name, value);
 		return 0;
+	case MOR_OPT_RATE:
+		return store_rate(p, option, value, where);
 	}
 	return 0;
 }
@@ -131,7 +141,7 @@ static int unknown_long(struct parser *p)
 /* The argument of the option at hand: what is attached to it, else the next word. */
 static int take_value(struct parser *p, const struct mor_option *option, const char *attached, const char **ret)
 {
-	if (attached) {
+	if (attached || mor_option_is_optional(option)) {
 		*ret = attached;
 		return 0;
 	}

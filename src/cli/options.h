@@ -18,7 +18,8 @@ enum mor_opt_kind {
 	MOR_OPT_LIST,     /* struct mor_opt_list; may be given repeatedly */
 	MOR_OPT_UINT,     /* uint32_t, at least 1                         */
 	MOR_OPT_COUNT,    /* struct mor_opt_count: 0 is a choice too      */
-	MOR_OPT_BYTES     /* uint64_t: "64KiB"                            */
+	MOR_OPT_BYTES,    /* uint64_t: "64KiB"                            */
+	MOR_OPT_RATE      /* struct mor_opt_rate: --name or --name=0.01   */
 };
 
 struct mor_opt_list {
@@ -31,6 +32,11 @@ struct mor_opt_count {
 	bool given;
 };
 
+struct mor_opt_rate {
+	uint32_t value; /* billionths */
+	bool given, valued;
+};
+
 struct mor_option {
 	const char *name; /* long spelling without its dashes; NULL ends the table                    */
 	char letter;      /* short spelling or 0                                                      */
@@ -41,6 +47,12 @@ struct mor_option {
 	size_t offset;      /* in the struct that the group fills */
 	const char *one_of; /* "a|b": nothing else is taken; NULL: anything */
 };
+
+/* Its argument is attached with "=" or left out; the next word is none of it. */
+static inline bool mor_option_is_optional(const struct mor_option *option)
+{
+	return option->kind == MOR_OPT_RATE;
+}
 
 struct mor_option_group {
 	const char *title; /* NULL ends the list of groups */

@@ -22,28 +22,9 @@
 
 #include "base/slice.h"
 #include "loop/loop.h"
+#include "proc/resolve.h"
 
 struct mor_proc;
-struct mor_policy;
-
-/* What to run. Everything is borrowed until mor_proc_start() returns. */
-struct mor_command {
-	const char *const *argv; /* argv[0] with a slash: that file (relative to cwd); without: PATH      */
-	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
-	const char *cwd;         /* NULL: ours                                                            */
-	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
-	const char *helper;      /* where mortise-jail is; NULL: where it was built or installed          */
-	bool direct;             /* the direct back end; the policy is not looked at                      */
-};
-
-enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_EXEC };
-
-struct mor_exec_failure {
-	enum mor_proc_step step;
-	int os_errno;
-	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL */
-	char text[320];  /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
-};
 
 struct mor_proc_exit {
 	struct mor_child_exit how;
@@ -112,15 +93,6 @@ uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
  * missing". false: nothing to add to how->text. */
 bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out, size_t out_size);
 
-/* The resolution by itself (info and error texts): the argv that would be executed, argv[0] being the file,
- * as seen from the command's cwd. One block, freed with mor_proc_argv_free(). */
-int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
-void mor_proc_argv_free(char **argv);
-/* What can be told without trying: no such file, a directory, not executable. 0 or a status. */
-int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure);
-/* exec said os_errno: finds out why by looking at the file. `path` is seen from the command's cwd. */
-int mor_exec_diagnose(const struct mor_command *command, const char *path, int os_errno,
-		      struct mor_exec_failure *failure);
 /* Where mortise-jail is: as asked, else where it was built or installed. Never NULL; whether it is there is seen when it
  * is run. */
 const char *mor_helper_path(const char *asked);

@@ -21,6 +21,7 @@ ECHO = PLUGINS / "echo.py"
 YAMS_OK = PLUGINS / "yams_ok.py"
 YAMS_ERRORS = PLUGINS / "yams_errors.py"
 KG_PAGES = PLUGINS / "kg_pages.py"
+GASSIST_PLUGIN = PLUGINS / "gassist.py"
 
 KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
          "unsupported system internal sandbox_violation jail transport").split()

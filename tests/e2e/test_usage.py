@@ -8,7 +8,7 @@ import unittest
 
 from support import Case, ECHO, MORTISE, ROOT, without_color
 
-COMMANDS = ["call", "run", "chat", "extract", "info", "explain", "index", "kzip", "verify-entries", "jail", "doctor", "completion",
+COMMANDS = ["call", "run", "chat", "extract", "info", "explain", "index", "kzip", "verify-entries", "jail", "doctor", "chaos", "completion",
             "help"]
 PAGES = [command for command in COMMANDS if command not in ("completion", "help")]
 

@@ -36,6 +36,25 @@ static void what_is_no_number(void **state)
 	assert_false(mor_parse_i64((struct mor_slice){ "1\0", 2 }, &i));
 }
 
+static void rates(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t billionths;
+	} good[] = { { "0", 0 },	  { "1", 1000000000 },	 { "0.01", 10000000 }, { "1%", 10000000 },
+		     { "100%", 1000000000 }, { "2.5%", 25000000 }, { "0.5", 500000000 } };
+	static const char *const bad[] = { "", "%", "-0.1", "1.5", "101%", "0.1 ", "1e-3", ".5", "often", "5", "99999999999999999999" };
+	uint32_t rate;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(mor_parse_rate(mor_slice_of(good[i].text), &rate));
+		assert_int_equal(rate, good[i].billionths);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mor_parse_rate(mor_slice_of(bad[i]), &rate));
+}
+
 static void durations(void **state)
 {
 	static const struct {
@@ -146,7 +165,7 @@ static void alternatives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(numbers),  MOR_TEST(what_is_no_number), MOR_TEST(durations), MOR_TEST(byte_sizes),
+		MOR_TEST(numbers),  MOR_TEST(what_is_no_number), MOR_TEST(durations), MOR_TEST(rates), MOR_TEST(byte_sizes),
 		MOR_TEST(formats), MOR_TEST(utf8),              MOR_TEST(excerpts),  MOR_TEST(alternatives),
 	};
 

@@ -1,0 +1,254 @@
+/* mortise chaos: options, the run, and what is told at the end. */
+#include "cli/chaos.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+#define DEFAULT_SEED 1
+#define DEFAULT_STALL_MS 200
+
+struct chaos_args {
+	struct mor_opt_rate rate[MOR_FAULTS];
+	bool all;
+	struct mor_opt_count seed, after;
+	const char *stall_time, *framing, *log, *starts;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct chaos_args, name)
+static const struct mor_option fault_options[] = {
+	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_SPLIT]), NULL },
+	{ "stall", 0, "[=RATE]", "hold it back, and all that follows it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_STALL]), NULL },
+	{ "garbage", 0, "[=RATE]",
+	  "bytes that are no message before it; to the host only (0.1)",
+	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_GARBAGE]), NULL },
+	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_DUP_ID]), NULL },
+	{ "stale-id", 0, "[=RATE]",
+	  "after a reply, one to an id answered before or never asked (0.05)",
+	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_STALE_ID]), NULL },
+	{ "drop", 0, "[=RATE]", "lose a reply (0.02)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_DROP]), NULL },
+	{ "truncate", 0, "[=RATE]",
+	  "end stdout in the middle of the message; to the host only (0.01)",
+	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_TRUNCATE]), NULL },
+	{ "kill", 0, "[=RATE]", "kill the plugin instead of passing it on (0.01)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_KILL]), NULL },
+	{ "all", 0, NULL, "all of these, at the rates in brackets", MOR_OPT_FLAG, FIELD(all), NULL },
+	{ 0 },
+};
+static const struct mor_option how_options[] = {
+	{ "seed", 0, "N", "what the faults are drawn from; default: 1", MOR_OPT_COUNT, FIELD(seed), NULL },
+	{ "starts", 0, "FILE",
+	  "count starts in FILE, so that each has faults of its own",
+	  MOR_OPT_TEXT, FIELD(starts), NULL },
+	{ "after", 0, "N", "do nothing to the first N messages of each side", MOR_OPT_COUNT, FIELD(after), NULL },
+	{ "stall-time", 0, "DURATION", "longest time that --stall takes; default: 200ms", MOR_OPT_TEXT, FIELD(stall_time), NULL },
+	{ "framing", 0, "FRAMING",
+	  "how messages are cut; default: seen from the first of them",
+	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
+	{ "log", 0, "FILE", "append a line per fault to FILE, and tell nothing on stderr", MOR_OPT_TEXT, FIELD(log), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Faults, each at a rate per message:", fault_options, 0 },
+	{ "Options:", how_options, 0 },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* ---- what was asked for ---- */
+
+static void take_rates(const struct chaos_args *args, struct mor_chaos *chaos)
+{
+	for (int i = 0; i < MOR_FAULTS; i++) {
+		if (args->rate[i].valued)
+			chaos->rate[i] = args->rate[i].value;
+		else if (args->rate[i].given || args->all)
+			chaos->rate[i] = mor_fault_kinds[i].rate;
+	}
+}
+
+/* Which start this is, from 1, by a file that all of them share. */
+static int count_start(const char *path, uint64_t *ret, mortise_error *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), len, error = 0;
+	char text[32] = "";
+	ssize_t n = -1;
+
+	*ret = 0;
+	if (fd >= 0 && flock(fd, LOCK_EX) == 0)
+		n = pread(fd, text, sizeof(text) - 1, 0);
+	if (n >= 0) {
+		(void)mor_parse_u64((struct mor_slice){ text, strcspn(text, "\n") }, ret);
+		len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)++*ret);
+		n = pwrite(fd, text, (size_t)len, 0);
+	}
+	if (n <= 0)
+		error = errno;
+	mor_fd_close(&fd);
+	return error ? mor_fail_errno(err, MORTISE_ESYSTEM, error, "--starts %s", path) : 0;
+}
+
+static int open_log(const char *path, uint64_t seed, uint64_t start, int *ret, mortise_error *err)
+{
+	char line[80];
+	int len, r;
+
+	*ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (*ret < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "--log %s", path);
+	len = snprintf(line, sizeof(line), "# seed %llu start %llu\n", (unsigned long long)seed, (unsigned long long)start);
+	r = mor_fd_write_all(*ret, line, (size_t)len);
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "--log %s", path) : 0;
+}
+
+static int read_args(const struct chaos_args *args, struct mor_chaos *chaos, mortise_error *err)
+{
+	uint64_t seed = args->seed.given ? args->seed.value : DEFAULT_SEED, start = 0;
+	int r;
+
+	*chaos = (struct mor_chaos){ .stall_ms = DEFAULT_STALL_MS, .after = args->after.value, .log = -1,
+				     .framing = mor_framing_by_name(args->framing) };
+	take_rates(args, chaos);
+	if (args->stall_time && (!mor_parse_duration_ms(mor_slice_of(args->stall_time), &chaos->stall_ms) || !chaos->stall_ms))
+		return mor_fail(err, MORTISE_EINVAL, "--stall-time \"%s\": expected a duration, such as 500ms or 2s", args->stall_time);
+	if (args->starts && (r = count_start(args->starts, &start, err)) < 0)
+		return r;
+	chaos->seed = mor_chaos_mix(seed ^ mor_chaos_mix(start));
+	return args->log ? open_log(args->log, seed, start, &chaos->log, err) : 0;
+}
+
+/* ---- what was done ---- */
+
+static void report_line(struct mor_cli *cli, const struct mor_lane lane[2])
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	size_t before;
+
+	mor_buf_printf(&text, "chaos: %llu messages to the plugin, %llu from it; ", (unsigned long long)lane[0].messages,
+		       (unsigned long long)lane[1].messages);
+	before = text.len;
+	for (int i = 0; i < MOR_FAULTS; i++)
+		if (lane[0].faults[i] + lane[1].faults[i])
+			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "", mor_fault_kinds[i].name,
+				       (unsigned long long)(lane[0].faults[i] + lane[1].faults[i]));
+	if (text.len == before)
+		mor_buf_text(&text, "no faults");
+	mor_note_slice(cli, mor_buf_view(&text));
+}
+
+static void report_json(struct mor_cli *cli, const struct mor_lane lane[2])
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &text };
+
+	mor_w_object(&w);
+	mor_w_pair_int(&w, "messages_to_plugin", (int64_t)lane[0].messages);
+	mor_w_pair_int(&w, "messages_to_host", (int64_t)lane[1].messages);
+	mor_w_key(&w, "faults");
+	mor_w_object(&w);
+	for (int i = 0; i < MOR_FAULTS; i++)
+		mor_w_pair_int(&w, mor_fault_kinds[i].name, (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
+	mor_w_end(&w);
+	mor_w_end(&w);
+	mor_note_slice(cli, mor_buf_view(&text));
+}
+
+/* As the plugin ended, so do we: whoever waits for us is told by what signal. It dumps no core of ours. */
+static int end_as(int status)
+{
+	struct rlimit none = { 0 };
+	sigset_t set;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+/* ---- the run ---- */
+
+static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_plugin *plugin)
+{
+	struct mor_lane lane[2];
+	int status;
+
+	if (chaos->framing < 0)
+		chaos->framing = plugin->framing;
+	mor_lane_init(&lane[0], chaos, '>', STDIN_FILENO, plugin->in);
+	mor_lane_init(&lane[1], chaos, '<', plugin->out, STDOUT_FILENO);
+	status = mor_chaos_carry(plugin, &lane[0], &lane[1]);
+	if (cli->json)
+		report_json(cli, lane);
+	else if (chaos->log < 0)
+		report_line(cli, lane);
+	mor_lane_fini(&lane[0]);
+	mor_lane_fini(&lane[1]);
+	return status;
+}
+
+static int chaos_run(struct mor_cli *cli)
+{
+	struct mor_chaos_plugin plugin = { .in = -1, .out = -1 };
+	struct mor_chaos chaos = { .log = -1 };
+	const char *const *argv = NULL;
+	const char *path = NULL;
+	mortise_error err = { 0 };
+	int r;
+
+	r = mor_session_target(cli, &path, &argv, &err);
+	if (r == 0 && cli->words.count)
+		r = mor_fail(&err, MORTISE_EINVAL, "one PLUGIN at a time; \"%s\" is one more word", cli->words.item[0]);
+	if (r == 0)
+		r = read_args(cli->args, &chaos, &err);
+	if (r == MORTISE_EINVAL)
+		return mor_fail_usage(cli, &err);
+	if (r == 0)
+		r = mor_chaos_start(path, argv, &plugin, &err);
+	if (r < 0)
+		return mor_fail_error(cli, &err);
+	r = carry(cli, &chaos, &plugin);
+	mor_fd_close(&chaos.log);
+	if (r >= 0)
+		return end_as(r);
+	mor_fail(&err, r, "the plugin was killed: %s", r == MORTISE_ENOMEM ? "out of memory" : "poll() failed");
+	return mor_fail_error(cli, &err);
+}
+
+const struct mor_command mor_command_chaos = {
+	.name = "chaos",
+	.group = "Trials:",
+	.summary = "stand between a host and a plugin, and spoil what they say",
+	.usage = "chaos [FAULT…] [OPTION…] PLUGIN\nchaos [FAULT…] [OPTION…] -- COMMAND [ARG…]",
+	.words = "plugin",
+	.description = "Give a host this command line in place of the plugin's. All that they send each other goes by here: our stdin\n"
+		       "to the plugin, its stdout to ours. Signals, closed ends and the exit status go by, too. Faults are\n"
+		       "chosen by the number of a message alone: the same seed and the same messages bring the same faults.\n"
+		       "Without any FAULT all goes by unharmed.",
+	.examples = "mortise call echo x=1 -- mortise chaos --seed 7 --drop -- ./plugin\n"
+		    "mortise chaos --all --after 4 --log faults.log ./plugin.py\n"
+		    "mortise chaos --kill=1% --starts count -- ./plugin --verbose",
+	.options = groups,
+	.args_size = sizeof(struct chaos_args),
+	.common = FIELD(common),
+	.run = chaos_run,
+};
