@@ -379,7 +379,7 @@ int mor_find_failed(struct mor_call *call, int dirfd, const char *path, bool wri
 	if (mor_call_decided(status))
 		return status;
 	if (status < 0)
-		return mor_call_violation(call, path, write ? "outside what it may write" : MOR_RULE_READ);
+		return mor_call_violation(call, path, write ? MOR_RULE_WRITE : MOR_RULE_READ);
 	verdict = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT)
 			: mor_paths_read(call->broker->paths, found.where);
 	mor_found_fini(&found);

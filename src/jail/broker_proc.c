@@ -180,19 +180,23 @@ int mor_call_limits(struct mor_call *call)
 
 /* ---- sockets ---- */
 
-/* Services that libcs ask in passing. They do without. */
-static bool quiet_service(const char *path)
+static bool begins_with_one(const char *path, const char *const *starts)
 {
-	static const char *const services[] = {
-		"/run/nscd/", "/var/run/nscd/", "/dev/log", "/run/systemd/userdb/", "/var/run/systemd/userdb/",
-		"/run/systemd/journal/", "/var/lib/sss/pipes/",
-	};
-
-	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
-		if (strncmp(path, services[i], strlen(services[i])) == 0)
+	for (; *starts; starts++)
+		if (strncmp(path, *starts, strlen(*starts)) == 0)
 			return true;
 	return false;
 }
+
+/* Services that libcs ask in passing. They do without. */
+static const char *const quiet_services[] = {
+	"/run/nscd/", "/var/run/nscd/", "/dev/log", "/run/systemd/userdb/", "/var/run/systemd/userdb/", "/run/systemd/journal/",
+	"/var/lib/sss/pipes/", NULL,
+};
+/* Those that look up names of hosts (nss_resolve, nss_mdns). */
+static const char *const resolvers[] = {
+	"/run/systemd/resolve/", "/var/run/systemd/resolve/", "/run/avahi-daemon/", "/var/run/avahi-daemon/", NULL,
+};
 
 int mor_call_connect(struct mor_call *call)
 {
@@ -212,8 +216,10 @@ int mor_call_connect(struct mor_call *call)
 		return status;
 	if (to.address.sun_family != AF_UNIX)
 		return mor_call_violation(call, "", MOR_RULE_NETWORK);
-	if (quiet_service(to.address.sun_path))
+	if (begins_with_one(to.address.sun_path, quiet_services))
 		return -ENOENT;
+	if (begins_with_one(to.address.sun_path, resolvers))
+		return mor_call_violation(call, to.address.sun_path, MOR_RULE_NETWORK);
 	if (to.address.sun_path[0] == 0)
 		to.address.sun_path[0] = '@';
 	return mor_call_violation(call, to.address.sun_path, "no sockets of other programs");

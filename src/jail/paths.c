@@ -204,6 +204,7 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 {
 	int status = 0;
 
+	paths->network = network;
 	for (size_t i = 0; status == 0 && i < sizeof(readable) / sizeof(*readable); i++)
 		status = mor_paths_add(paths, readable[i].path, readable[i].access, MOR_PATH_DEFAULT);
 	for (size_t i = 0; network && status == 0 && i < sizeof(readable_net) / sizeof(*readable_net); i++)
@@ -467,6 +468,23 @@ static bool is_system(const struct mor_path_rule *rule)
 	       (strncmp(rule->path, "/usr/", 5) == 0 || strncmp(rule->path, "/etc/", 5) == 0);
 }
 
+static bool is_same(const char *name, const char *other)
+{
+	struct stat a, b;
+
+	return stat(name, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Whether the network's permission would open it: then that is what is lacking. Of /etc/hosts and its like the true name
+ * may be another. */
+static bool is_of_network(const char *name)
+{
+	for (size_t i = 0; i < sizeof(readable_net) / sizeof(*readable_net); i++)
+		if (below(name, readable_net[i], strlen(readable_net[i])) || is_same(name, readable_net[i]))
+			return true;
+	return false;
+}
+
 struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *rule = rule_near(paths, name);
@@ -481,7 +499,7 @@ struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name)
 		return quiet(ENXIO);
 	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);
-	return violation(MOR_RULE_READ);
+	return violation(!paths->network && is_of_network(name) ? MOR_RULE_NETWORK : MOR_RULE_READ);
 }
 
 struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -539,5 +557,5 @@ struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *na
 		return quiet(EROFS);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
 		return violation(MOR_RULE_WORKSPACE_WRITE);
-	return violation("outside what it may write");
+	return violation(MOR_RULE_WRITE);
 }

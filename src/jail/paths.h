@@ -38,6 +38,7 @@ struct mor_paths {
 	size_t protect_count;
 	char **aliases; /* names as given that are not the true ones: links on the way */
 	size_t alias_count;
+	bool network;   /* granted */
 	bool quiet_tmp; /* a write right in /tmp that no rule permits is refused quietly */
 	bool quiet_software; /* so is to look for software where none is allowed: analyzers are compilers, and those search */
 };

@@ -140,7 +140,8 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
  * rules are told in words. */
 #define MOR_RULE_READ "read"
 #define MOR_RULE_WORKSPACE_WRITE "workspace_write"
-#define MOR_RULE_NETWORK "network"
+#define MOR_RULE_WRITE "write" /* elsewhere */
+#define MOR_RULE_NETWORK "network" /* with a path: of what only a look-up of names touches */
 #define MOR_RULE_SPAWN "spawn"
 #define MOR_SYSCALL_FOREIGN "foreign ABI" /* in place of a system call's name */
 

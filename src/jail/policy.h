@@ -113,7 +113,8 @@ int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
 /* An object: a member per key with the value in force (null: none), "unconfined", and "text", the lines above as an
  * array. */
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);
-/* "name tried to read /home/u/id.json: not in declared_paths". One line for people. */
+/* "name tried to read /home/u/id.json: not in declared_paths; to allow it, add ...". One line for people: what it tried, on
+ * what, which permission was lacking, and what to type to grant it. */
 struct mor_violation {
 	const char *plugin, *syscall, *path, *rule; /* rule: as the guardian told it, or words */
 	enum mor_policy_source source;

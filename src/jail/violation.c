@@ -6,35 +6,59 @@
 #include "jail/plan.h"
 #include "jail/policy.h"
 
-/* Permissions are called by the name that whoever gave them knows. */
+#define LONG_PATH 150
+#define OUTSIDE "outside what it may write"
+
+/* A permission by the name that whoever gave the others knows: why it was lacking, and what to type to grant it. cure: %s is
+ * the path; NULL: nothing grants it. */
+struct words {
+	const char *why, *cure;
+};
 static const struct {
-	const char *rule, *words[MOR_POLICY_SOURCES];
+	const char *rule;
+	struct words words[MOR_POLICY_SOURCES];
 } named[] = {
 	{ MOR_RULE_READ,
-	  { [MOR_FROM_SETTINGS] = "not in sandbox.read", [MOR_FROM_PLUGIN_TOML] = "not in declared_paths",
-	    [MOR_FROM_SUNSCREEN_JSON] = "not allowed by capabilities.filesystem",
-	    [MOR_FROM_COMMAND] = "not allowed by --read" } },
+	  { [MOR_FROM_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
+	    [MOR_FROM_PLUGIN_TOML] = { "not in declared_paths", "add \"%s\" to declared_paths in its plugin.toml" },
+	    [MOR_FROM_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants", "run it with --set sandbox.read=%s" },
+	    [MOR_FROM_COMMAND] = { "no --read names it", "add --read %s" } } },
 	{ MOR_RULE_WORKSPACE_WRITE,
-	  { [MOR_FROM_SETTINGS] = "sandbox.workspace_write is not granted",
-	    [MOR_FROM_PLUGIN_TOML] = "workspace_write is not granted",
-	    [MOR_FROM_SUNSCREEN_JSON] = "not allowed by capabilities.filesystem",
-	    [MOR_FROM_COMMAND] = "not allowed without --write" } },
+	  { [MOR_FROM_SETTINGS] = { "sandbox.workspace_write is not granted", "set sandbox.workspace_write = true" },
+	    [MOR_FROM_PLUGIN_TOML] = { "workspace_write is not granted",
+				       "set workspace_write = true under [permissions] in its plugin.toml" },
+	    [MOR_FROM_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
+					  "add \"workspace\" to capabilities.filesystem in its sunscreen-plugin.json" },
+	    [MOR_FROM_COMMAND] = { "the workspace may only be read", "add --write" } } },
+	{ MOR_RULE_WRITE,
+	  { [MOR_FROM_SETTINGS] = { OUTSIDE, NULL }, [MOR_FROM_PLUGIN_TOML] = { OUTSIDE, NULL },
+	    [MOR_FROM_SUNSCREEN_JSON] = { OUTSIDE, NULL },
+	    [MOR_FROM_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" } } },
 	{ MOR_RULE_NETWORK,
-	  { [MOR_FROM_SETTINGS] = "sandbox.network is not granted", [MOR_FROM_PLUGIN_TOML] = "network is not granted",
-	    [MOR_FROM_SUNSCREEN_JSON] = "capabilities.network is not granted",
-	    [MOR_FROM_COMMAND] = "not allowed without --network" } },
+	  { [MOR_FROM_SETTINGS] = { "sandbox.network is not granted", "set sandbox.network = true" },
+	    [MOR_FROM_PLUGIN_TOML] = { "network is not granted",
+				       "set network = true under [permissions] in its plugin.toml, and agree when mortise run asks" },
+	    [MOR_FROM_SUNSCREEN_JSON] = { "capabilities.network is not granted",
+					  "set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
+	    [MOR_FROM_COMMAND] = { "it has no network", "add --network" } } },
 	{ MOR_RULE_SPAWN,
-	  { [MOR_FROM_SETTINGS] = "sandbox.spawn is not granted",
-	    [MOR_FROM_PLUGIN_TOML] = "plugins with a plugin.toml may not start programs",
-	    [MOR_FROM_SUNSCREEN_JSON] = "it may not start this one", [MOR_FROM_COMMAND] = "not allowed without --spawn" } },
+	  { [MOR_FROM_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
+	    [MOR_FROM_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },
+	    [MOR_FROM_SUNSCREEN_JSON] = { "it may not start this one", NULL },
+	    [MOR_FROM_COMMAND] = { "it may not start programs", "add --spawn" } } },
 };
 
-const char *mor_violation_rule(enum mor_policy_source source, const char *rule)
+static struct words find_words(enum mor_policy_source source, const char *rule)
 {
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (strcmp(rule, named[i].rule) == 0)
 			return named[i].words[source];
-	return rule;
+	return (struct words){ rule, NULL };
+}
+
+const char *mor_violation_rule(enum mor_policy_source source, const char *rule)
+{
+	return find_words(source, rule).why;
 }
 
 static const struct {
@@ -64,10 +88,15 @@ static const struct {
 	{ MOR_SYSCALL_FOREIGN, "make a system call of another machine's kind" },
 };
 
+static bool opens(const struct mor_violation *v)
+{
+	return mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2");
+}
+
 /* openat serves reading and writing: the rule says which. A socket has a name only where it is another program's. */
 static const char *deed(const struct mor_violation *v)
 {
-	if (mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2"))
+	if (opens(v))
 		return strstr(v->rule, "write") ? "write" : "read";
 	if (strcmp(v->syscall, "connect") == 0)
 		return *v->path ? "connect to" : "use the network";
@@ -77,21 +106,45 @@ static const char *deed(const struct mor_violation *v)
 	return NULL;
 }
 
-int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
+/* What only a look-up of names touches is not what it was after. */
+static void put_deed(const struct mor_violation *v, const char *path, struct mor_buf *out)
 {
-	const char *did = deed(v), *rule = mor_violation_rule(v->source, v->rule);
-	char shown[600];
+	const char *did = deed(v);
 
 	mor_buf_printf(out, "%s tried to ", v->plugin);
-	if (did)
-		mor_buf_text(out, did);
+	if (*path && strcmp(v->rule, MOR_RULE_NETWORK) == 0)
+		mor_buf_printf(out, "look up a name on the network (by %s)", path);
+	else if (did)
+		mor_buf_printf(out, "%s%s%s", did, *path ? " " : "", path);
 	else
-		mor_buf_printf(out, "call %s()", v->syscall);
+		mor_buf_printf(out, "call %s()%s%s", v->syscall, *path ? " " : "", path);
+}
+
+/* The sentence ends up in a mortise_error: a long path is in it once. */
+static void put_cure(const char *cure, const char *path, struct mor_buf *out)
+{
+	const char *place = strstr(cure, "%s");
+
+	mor_buf_text(out, "; to allow it, ");
+	if (!place)
+		mor_buf_text(out, cure);
+	else
+		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure, strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
+}
+
+int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
+{
+	struct words words = find_words(v->source, v->rule);
+	char path[600] = "";
+
 	/* A plugin chooses this name: it must not steer a terminal. */
 	if (*v->path)
-		mor_buf_printf(out, " %s", mor_printable(mor_slice_of(v->path), shown, sizeof(shown)));
-	if (*rule)
-		mor_buf_printf(out, ": %s", rule);
+		mor_printable(mor_slice_of(v->path), path, sizeof(path));
+	put_deed(v, path, out);
+	if (*words.why)
+		mor_buf_printf(out, ": %s", words.why);
+	if (words.cure)
+		put_cure(words.cure, path, out);
 	return out->status;
 }
 

@@ -116,16 +116,45 @@ class Jail(Case):
     @at_each_level
     def test_words(self, level):
         """What was tried, in words, and the option that would allow it."""
-        for code, words in (("open('/etc/passwd')", "read /etc/passwd: not allowed by --read"),
-                            ("open('note', 'w')", f"write {self.work}/note: not allowed without --write"),
-                            ("import socket; socket.socket()", "use the network: not allowed without --network"),
-                            ("import os; os.fork()", "start a process: not allowed without --spawn"),
-                            ("import os; os.execv('/bin/true', ['true'])", "run /bin/true: not allowed without --spawn"),
+        for code, words in (("open('/etc/passwd')", "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd"),
+                            ("open('note', 'w')", f"write {self.work}/note: the workspace may only be read; to allow it, add --write"),
+                            ("import socket; socket.socket()", "use the network: it has no network; to allow it, add --network"),
+                            ("import os; os.fork()", "start a process: it may not start programs; to allow it, add --spawn"),
+                            ("import os; os.execv('/bin/true', ['true'])", "run /bin/true: it may not start programs; to allow it, add --spawn"),
                             ("import os; os.kill(1, 0)", "signal process 1: signals only to itself"),
                             ("import os; os.setuid(7)", "change its user or group to id 7: it stays who it is"),
-                            ("import os; os.chmod('note', 0)", f"change the mode of {self.work}/note: not allowed without --write")):
+                            ("import os; os.chmod('note', 0)", f"change the mode of {self.work}/note: the workspace may only be read; to allow it, add --write"),
+                            ("open('/etc/new', 'w')", "write /etc/new: outside what it may write; to allow it, name the directory with "
+                             "--workspace and add --write")):
             done = self.violates(level, "-w", self.work, "--", PYTHON, "-c", code, cwd=self.work)
             self.assertEqual(done.err.splitlines()[-1], f"sandbox_violation: python3 tried to {words}")
+
+    @at_each_level
+    def test_who_looks_up_a_name_lacks_the_network(self, level):
+        """Not /etc/host.conf, nor whatever else the library in use touches first."""
+        lookup = "socket.getaddrinfo('host.invalid', 80)"
+        tried = [["getent", "hosts", "host.invalid"], [PYTHON, "-c", f"import socket; {lookup}"],
+                 [PYTHON, "-c", "import urllib.request; urllib.request.urlopen('http://host.invalid/')"],
+                 [PYTHON, "-c", "import socket; socket.getaddrinfo('localhost', 80)"],
+                 ["node", "-e", "require('http').get('http://host.invalid/')"],
+                 ["node", "-e", "require('dns').resolve4('host.invalid', () => {})"],
+                 ["curl", "-q", "-s", "http://host.invalid/"], ["git", "ls-remote", "git://host.invalid/x"]]
+        for command in tried:
+            with self.subTest(command=command):
+                if not shutil.which(command[0]):
+                    self.skipTest(f"{command[0]} is not here")
+                done = self.violates(level, "-w", self.work, "--env", "GIT_CONFIG_NOSYSTEM=1", "--", *command, cwd=self.work)
+                self.assertRegex(done.err.splitlines()[-1],
+                                 r"tried to (look up a name on|use) the network.*: it has no network; to allow it, add --network$")
+
+    @at_each_level
+    def test_who_only_reads_does_not_look_up(self, level):
+        """Names of services' switch, and addresses, ask nobody."""
+        code = "import socket; open('/etc/nsswitch.conf').close(); print(socket.getaddrinfo('127.0.0.1', 80)[0][4])"
+        done = self.jail(level, "--", PYTHON, "-c", code)
+        self.assertEqual((done.code, done.out), (0, "('127.0.0.1', 80)\n"), done.err)
+        done = self.jail(level, "--read", "/etc/hosts", "--", "cat", "/etc/hosts")
+        self.assertEqual(done.code, 0, done.err)
 
     def violates(self, level, *args, **how):
         done = self.jail(level, *args, **how)
@@ -396,7 +425,7 @@ class Options(Case):
         for words in ([], ["--json"]):
             done = self.run_mortise("info", "--confine", *words, late)
             self.assertEqual(done.code, 9, done.err)
-            self.assertRegex(done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not allowed by --read|sandbox")
+            self.assertRegex(done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not in sandbox.read")
             self.assertIn("late", done.json["name"] if words else done.out)
 
     def test_page(self):
@@ -443,7 +472,8 @@ class Options(Case):
         """One line for people; the record as the data of the failure, and as an event for who looks on."""
         thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
         plain = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
-        self.assertEqual(plain.err.splitlines(), ["sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read"])
+        self.assertEqual(plain.err.splitlines(), ["sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read; to allow it, "
+                                                  "add \"/etc/passwd\" to sandbox.read"])
         record = {"event": "sandbox_violation", "plugin": "thief", "syscall": "openat", "path": "/etc/passwd",
                   "rule": "not in sandbox.read"}
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo")

@@ -86,6 +86,15 @@ class Table(Sunscreen):
         self.violates(level, self.toml(), "connect", "9", "network")
 
     @at_each_level
+    def test_a_look_up_lacks_the_network(self, level):
+        self.violates(level, self.toml(), "lookup", "host.invalid", "look up a name on the network (by /etc/host.conf): network is not granted; "
+                      "to allow it, set network = true under [permissions] in its plugin.toml")
+        script = "getent hosts host.invalid"
+        done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(script), "hello")
+        self.assertEqual(done.code, 9)
+        self.assertIn("capabilities.network is not granted", done.err)
+
+    @at_each_level
     def test_network_toggled(self, level):
         with socket.create_server(("127.0.0.1", 0)) as server:
             def serve():

@@ -325,7 +325,8 @@ static void test_violation(void **state)
 	char *json;
 
 	(void)state;
-	expect_violation(&v, "indexer tried to read /home/u/id.json: not in declared_paths");
+	expect_violation(&v, "indexer tried to read /home/u/id.json: not in declared_paths; to allow it, "
+			     "add \"/home/u/id.json\" to declared_paths in its plugin.toml");
 	assert_int_equal(mor_violation_json(&v, &out), 0);
 	json = mor_buf_detach(&out);
 	assert_string_equal(json, "{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\","
@@ -340,21 +341,37 @@ static void test_violation_words(void **state)
 		struct mor_violation what;
 		const char *text;
 	} cases[] = {
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SETTINGS }, "x tried to read /p: not in sandbox.read" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_COMMAND }, "x tried to read /p: not allowed by --read" },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SETTINGS }, 
+		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_COMMAND }, 
+		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SUNSCREEN_JSON },
-		  "x tried to read /p: not allowed by capabilities.filesystem" },
+		  "x tried to read /p: not in what capabilities.filesystem grants; to allow it, run it with --set sandbox.read=/p" },
 		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_PLUGIN_TOML },
-		  "x tried to write /w/p: workspace_write is not granted" },
+		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = true under [permissions] in "
+		  "its plugin.toml" },
 		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_COMMAND },
-		  "x tried to write /w/p: not allowed without --write" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_PLUGIN_TOML }, "x tried to use the network: network is not granted" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_COMMAND }, "x tried to use the network: not allowed without --network" },
+		  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_FROM_COMMAND },
+		  "x tried to write /p: outside what it may write; to allow it, name the directory with --workspace and add --write" },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_FROM_PLUGIN_TOML }, "x tried to write /p: outside what it may write" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_PLUGIN_TOML },
+		  "x tried to use the network: network is not granted; to allow it, set network = true under [permissions] in its "
+		  "plugin.toml, and agree when mortise run asks" },
+		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_FROM_SETTINGS },
+		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not granted; to allow it, set "
+		  "sandbox.network = true" },
+		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_FROM_SUNSCREEN_JSON },
+		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network is not granted; to allow "
+		  "it, set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_COMMAND }, 
+		  "x tried to use the network: it has no network; to allow it, add --network" },
 		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_FROM_COMMAND },
 		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
 		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_FROM_PLUGIN_TOML },
 		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
-		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_FROM_COMMAND }, "x tried to start a process: not allowed without --spawn" },
+		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_FROM_COMMAND }, 
+		  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
 		{ { "x", "kill", "process 7", "signals only to itself", MOR_FROM_COMMAND },
 		  "x tried to signal process 7: signals only to itself" },
 		{ { "x", "capset", "", "it stays who it is", MOR_FROM_COMMAND }, "x tried to change its privileges: it stays who it is" },
@@ -370,6 +387,25 @@ static void test_violation_words(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		expect_violation(&cases[i].what, cases[i].text);
+}
+
+/* What is to be typed comes whole, or not at all: the sentence must fit into a mortise_error. */
+static void test_violation_of_a_long_path(void **state)
+{
+	struct mor_violation v = { "x", "openat", NULL, MOR_RULE_READ, MOR_FROM_COMMAND };
+	struct mor_buf out = MOR_BUF_INIT;
+	char path[400], *got;
+
+	(void)state;
+	memset(path, 'p', sizeof(path) - 1);
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	v.path = path;
+	assert_int_equal(mor_violation_text(&v, &out), 0);
+	got = mor_buf_detach(&out);
+	assert_true(strlen(got) < sizeof(((mortise_error *)NULL)->text));
+	assert_non_null(strstr(got, "ppp: no --read names it; to allow it, add --read PATH"));
+	mor_free(got);
 }
 
 /* Every allocation fails in turn; nothing leaks (the sanitizer looks) and nothing half-set is used. */
@@ -398,7 +434,8 @@ int main(void)
 		MOR_TEST(test_spawn_never), MOR_TEST(test_level),      MOR_TEST(test_write_needs_workspace),
 		MOR_TEST(test_limits),	   MOR_TEST(test_empty_list),  MOR_TEST(test_text),
 		MOR_TEST(test_guarded_promises_nothing),	       MOR_TEST(test_json),
-		MOR_TEST(test_violation), MOR_TEST(test_violation_words),  MOR_TEST(test_memory), MOR_TEST(test_view),
+		MOR_TEST(test_violation), MOR_TEST(test_violation_words),
+		MOR_TEST(test_violation_of_a_long_path), MOR_TEST(test_memory), MOR_TEST(test_view),
 	};
 
 	return mor_run_group("jail/policy", tests);
