@@ -123,8 +123,9 @@ enum mortise_event_type {
 				  plugin greets (kythe) also its greeting, with our answer as params; and the end
 				  of what it was given to do (kythe: "done")                             */
 	MORTISE_EVENT_LOG,     /* level, text: what the dialect calls a log message                      */
-	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on              */
-	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not                                  */
+	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on; method: where it is the
+				  plugin's own word about its health, the method that asked for it, else NULL */
+	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not; method: as in WARNING           */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
 	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over; text: why;
 				  count: ms that it still has, 0: it is over, UINT64_MAX: no limit       */
@@ -255,6 +256,8 @@ MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop ho
 /* on != 0: stop reading stdout, so that the pipe fills and the plugin waits. */
 MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on);
 
+/* What its manifest, a setting or the embedder calls it; else what it calls itself once it has greeted us, before that
+ * its file, directory or command. A text lives as long as the plugin. */
 MORTISE_API const char *mortise_plugin_name(mortise_plugin *plugin);
 MORTISE_API const char *mortise_plugin_dialect(mortise_plugin *plugin);
 MORTISE_API int mortise_plugin_state(mortise_plugin *plugin);

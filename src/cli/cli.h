@@ -6,6 +6,7 @@
 #define MOR_CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <mortise/mortise.h>
@@ -26,6 +27,9 @@ struct mor_cli {
 	struct mor_words words;
 	char **argv; /* all of them, as typed, from behind the command's name */
 	bool json, verbose;
+	bool strict; /* the plugin is held to the letter: what breaks it is shown */
+	uint64_t told[32]; /* hashes of warnings that were shown; the oldest make room */
+	size_t told_count;
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
 	int out_errno; /* why writing to it failed, or 0 */

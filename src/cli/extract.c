@@ -181,6 +181,7 @@ static void work(struct mor_extract *x)
 	for (;;) {
 		fill_window(x);
 		print_done(x);
+		mor_extract_stop_refused(x);
 		if (over(x))
 			return;
 		mor_progress_draw(&x->cli->progress);

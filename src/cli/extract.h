@@ -43,6 +43,7 @@ struct mor_extractor {
 	const char *typed;          /* as the user named it, or NULL: a command */
 	mortise_pool *pool;
 	struct mor_doc *described;  /* once it has greeted us: interfaces, capabilities */
+	bool refused;               /* it cannot be used, and others go on without it; said on stderr */
 };
 
 enum mor_supports { MOR_SUPPORTS_ASKED, MOR_SUPPORTS_NO, MOR_SUPPORTS_UNKNOWN, MOR_SUPPORTS_YES };
@@ -52,15 +53,18 @@ struct mor_supports_answer {
 	struct mor_extractor *extractor;
 	enum mor_supports verdict;
 	double confidence;
+	const char *mime; /* as it is asked about and sent: the kind's, or this plugin's own word for the same */
 };
 
 /* Files of one MIME type and extension. */
 struct mor_kind {
 	struct mor_kind *next;
 	struct mor_extract *extract;
-	char *mime, *extension;
+	char *found;                   /* the type as libmagic or --mime says it */
+	char *mime;                    /* the same as YAMS calls it */
+	char *extension;
 	size_t pending;                /* answers still awaited */
-	struct mor_extractor *best;    /* NULL: nobody takes it */
+	const struct mor_supports_answer *best; /* NULL: nobody takes it */
 	struct mor_job *waiting;       /* until the last answer is there */
 	struct mor_supports_answer answers[]; /* one per plugin */
 };
@@ -73,7 +77,8 @@ struct mor_job {
 	enum mor_job_state state;
 	const char *path;     /* as typed; "-" is stdin */
 	struct mor_buf data;  /* the content, where it is sent as bytes */
-	char *mime, *extension;
+	char *mime;           /* as it was found; once it has been routed, as it is sent */
+	char *extension;
 	struct mor_extractor *extractor; /* who got it */
 	int64_t begun_ms;
 	size_t cost;          /* bytes held by it and by the queue */
@@ -101,7 +106,6 @@ struct mor_extract {
 	bool stopping;            /* callbacks have nothing to say any more */
 	mortise_error fatal;      /* a plugin that cannot be used at all; code 0: none */
 	char *fatal_data;
-	const char *fatal_plugin;
 };
 
 /* extract_input.c */
@@ -112,6 +116,8 @@ void mor_job_prepare(struct mor_job *job);
 int mor_job_params(struct mor_job *job, struct mor_buf *out);
 
 /* extract_kind.c */
+/* Plugins that have refused and still run: they have nothing to do any more. Outside callbacks. */
+void mor_extract_stop_refused(struct mor_extract *x);
 /* Has the job sent to whom it belongs, now or when the answers are there. */
 void mor_kind_route(struct mor_job *job);
 void mor_kinds_free(struct mor_extract *x);

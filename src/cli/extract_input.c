@@ -205,16 +205,18 @@ void mor_job_prepare(struct mor_job *job)
 
 /* ---- params ---- */
 
-/* What the user gives wins over what we found out. */
+/* What the user gives wins over what we found out. The specification has neither type nor extension here: the real
+ * host sends them. */
 static void write_options(struct mor_job *job, struct mor_writer *w)
 {
 	const struct mor_value *given = mor_doc_root(job->extract->options);
 	struct mor_json_iter it = mor_json_iter(given);
+	bool strict = job->extract->args->plugin.strict;
 
 	mor_w_object(w);
-	if (!mor_json_get(given, "mime_type"))
+	if (!strict && !mor_json_get(given, "mime_type"))
 		mor_w_pair(w, "mime_type", job->mime);
-	if (!mor_json_get(given, "extension"))
+	if (!strict && !mor_json_get(given, "extension"))
 		mor_w_pair(w, "extension", job->extension);
 	while (mor_json_next(&it)) {
 		mor_w_key_slice(w, it.name);

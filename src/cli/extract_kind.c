@@ -2,7 +2,9 @@
  * Which plugin takes which kind of file. All plugins are asked about a kind at the same time, when its first
  * file comes; files of that kind wait until the last answer is there, later ones go straight on.
  */
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/alloc.h"
@@ -11,6 +13,8 @@
 #include "cli/output.h"
 
 #define INTERFACE "content_extractor_v1"
+
+static int ask_one(struct mor_supports_answer *answer, mortise_error *err);
 
 static const struct mor_value *abilities(const struct mor_extractor *e)
 {
@@ -42,15 +46,60 @@ static void names(const struct mor_value *array, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
-/* Names what it has: most often the wrong plugin was typed. */
-static void refuse(struct mor_extractor *e, mortise_plugin *plugin)
+static bool others_remain(const struct mor_extract *x)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
+	for (size_t i = 0; i < x->extractor_count; i++)
+		if (!x->extractors[i].refused)
+			return true;
+	return false;
+}
+
+/* Every file would fail with the same, so it is told once. The last plugin takes the run with it. */
+static void refuse(struct mor_extractor *e, const mortise_error *error, mortise_json data)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_extract *x = e->extract;
 
+	e->refused = true;
+	if (!others_remain(x)) {
+		x->fatal = *error;
+		x->fatal_data = data.text ? mor_strndup(data.text, data.len) : NULL;
+		return;
+	}
+	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->cli, MOR_STYLE_WARN), mor_style_err_end(x->cli));
+	mor_report_text(&(struct mor_report){ .error = error, .data = data }, &text);
+	mor_buf_text(&text, "; going on without it");
+	if (!mor_buf_failed(&text))
+		mor_note_slice(x->cli, mor_buf_view(&text));
+}
+
+/* Names what it has: most often the wrong plugin was typed. */
+static void refuse_interface(struct mor_extractor *e, mortise_plugin *plugin)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
+	mortise_error error = { 0 };
+
 	names(mor_json_get(mor_doc_root(e->described), "interfaces"), &has);
-	mor_fail(&x->fatal, MORTISE_EUNSUPPORTED, "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
+	mor_fail(&error, MORTISE_EUNSUPPORTED, "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
 		 mortise_plugin_name(plugin), has.len > 1 && !mor_buf_failed(&has) ? has.data : "no interfaces");
+	refuse(e, &error, (mortise_json){ 0 });
+}
+
+void mor_extract_stop_refused(struct mor_extract *x)
+{
+	for (size_t i = 0; i < x->extractor_count; i++)
+		if (x->extractors[i].refused)
+			mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
+}
+
+/* A plugin that has said who it is may still have refused plugin.init: then it is not ready, and its error is that.
+ * One that died or fell silent over the question itself may do better with a file. */
+static bool is_greeted(const struct mor_extractor *e, mortise_plugin *plugin, const mortise_reply *reply)
+{
+	if (reply->status == MORTISE_OK)
+		return true;
+	return mor_json_size(mor_json_get(mor_doc_root(e->described), "identity")) &&
+	       (mortise_plugin_state(plugin) == MORTISE_READY || reply->status == MORTISE_ECRASHED || reply->status == MORTISE_ETIMEOUT);
 }
 
 /* The first answer of a plugin, whatever it is, tells whether it came through its greeting. */
@@ -61,53 +110,103 @@ static void get_to_know(struct mor_extractor *e, const mortise_reply *reply)
 	mortise_plugin *plugin = reply->plugin ? reply->plugin : mortise_pool_worker(e->pool, 0);
 	char *json = NULL;
 
-	if (e->described || x->fatal.code)
+	if (e->described || e->refused || x->fatal.code)
 		return;
 	if (mortise_plugin_describe(plugin, &json) == 0)
 		mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &e->described, NULL);
 	mortise_free(json);
-	if (reply->status == MORTISE_OK || mor_json_size(mor_json_get(mor_doc_root(e->described), "identity"))) {
+	if (is_greeted(e, plugin, reply)) {
 		if (!has_interface(e))
-			refuse(e, plugin);
+			refuse_interface(e, plugin);
 		return;
 	}
-	/* Not greeted. Its error is the run's: every file would fail with the same. */
+	/* Not greeted. */
 	e->described = mor_doc_free(e->described);
-	x->fatal = *reply->error;
-	x->fatal_plugin = e->typed;
-	if (reply->error_data.text)
-		x->fatal_data = mor_strndup(reply->error_data.text, reply->error_data.len);
+	refuse(e, reply->error, reply->error_data);
 }
 
-/* ---- one answer ---- */
+/* ---- types ---- */
 
-static bool listed(const struct mor_value *array, const char *word)
+/* What libmagic and others say, and what YAMS makes of it. Anything else stays, in lower case. */
+static const struct {
+	const char *found, *normal;
+} mime_names[] = {
+	{ "application/x-pie-executable", "application/x-executable" },
+	{ "application/x-elf", "application/x-executable" },
+	{ "application/x-dosexec", "application/x-msdownload" },
+	{ "application/x-java-class", "application/java-vm" },
+};
+
+static const char *normal_mime(const char *found)
+{
+	for (size_t i = 0; i < sizeof(mime_names) / sizeof(mime_names[0]); i++)
+		if (strcasecmp(found, mime_names[i].found) == 0)
+			return mime_names[i].normal;
+	return found;
+}
+
+static char *lower(char *text)
+{
+	for (char *c = text; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return text;
+}
+
+/* The element itself, or NULL. */
+static const char *listed(const struct mor_value *array, const char *word)
 {
 	struct mor_json_iter it = mor_json_iter(array);
 
 	while (mor_json_next(&it))
-		if (mor_slice_is(mor_json_string(it.value), word))
-			return true;
-	return false;
+		if (strcasecmp(mor_json_text(it.value, ""), word) == 0)
+			return mor_json_text(it.value, "");
+	return NULL;
 }
+
+/* How the plugin itself lists this type: as YAMS does, as it was found, or by another word that means the same. */
+static const char *own_word(const struct mor_supports_answer *answer)
+{
+	const struct mor_value *formats = mor_json_get(abilities(answer->extractor), "formats");
+	struct mor_json_iter it = mor_json_iter(formats);
+	const char *word = listed(formats, answer->kind->mime);
+
+	if (!word)
+		word = listed(formats, answer->kind->found);
+	while (!word && mor_json_next(&it))
+		if (strcasecmp(normal_mime(mor_json_text(it.value, "")), answer->kind->mime) == 0)
+			word = mor_json_text(it.value, "");
+	return word;
+}
+
+/* ---- one answer ---- */
 
 /* Where extractor.supports says nothing: what the manifest says. */
 static void by_capabilities(struct mor_supports_answer *answer)
 {
 	const struct mor_value *can = abilities(answer->extractor);
-	const char *extension = answer->kind->extension;
-	bool yes;
+	const char *extension = answer->kind->extension, *word = own_word(answer);
+	bool yes = word;
 
 	answer->confidence = 1.0;
 	if (!can) {
 		answer->verdict = MOR_SUPPORTS_UNKNOWN;
 		return;
 	}
-	yes = listed(mor_json_get(can, "formats"), answer->kind->mime);
+	answer->mime = word ? word : answer->kind->mime;
 	if (*extension)
 		yes = yes || listed(mor_json_get(can, "extensions"), extension) ||
 		      listed(mor_json_get(can, "extensions"), extension + 1);
 	answer->verdict = yes ? MOR_SUPPORTS_YES : MOR_SUPPORTS_NO;
+}
+
+static void tell_no_answer(const struct mor_supports_answer *answer, const mortise_reply *reply)
+{
+	struct mor_cli *cli = answer->kind->extract->cli;
+
+	if (cli->strict)
+		mor_note(cli, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
+			 "capabilities of the handshake decide", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli),
+			 mortise_plugin_name(reply->plugin));
 }
 
 /* Any failure to answer leaves the manifest to decide: -32601 and -32602 as the specification has them, -32603
@@ -122,6 +221,7 @@ static void take_answer(struct mor_supports_answer *answer, const mortise_reply 
 		mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL);
 	supported = mor_json_get(mor_doc_root(doc), "supported");
 	if (mor_json_type(supported) != MOR_JSON_BOOL) {
+		tell_no_answer(answer, reply);
 		by_capabilities(answer);
 		return;
 	}
@@ -145,7 +245,7 @@ static void choose(struct mor_kind *kind)
 		    (a->verdict == best->verdict && a->confidence > best->confidence))
 			best = a;
 	}
-	kind->best = best ? best->extractor : NULL;
+	kind->best = best;
 }
 
 /* With one plugin its formats are worth telling; with several the line would be endless. */
@@ -163,12 +263,31 @@ static void nobody(struct mor_job *job)
 
 static void deliver(struct mor_job *job, struct mor_kind *kind)
 {
-	if (kind->best) {
-		mor_job_send(job, kind->best);
+	char *mime = mor_strdup(kind->best ? kind->best->mime : kind->mime);
+
+	mor_free(job->mime);
+	job->mime = mime;
+	if (mime && kind->best) {
+		mor_job_send(job, kind->best->extractor);
 		return;
 	}
-	nobody(job);
+	if (mime)
+		nobody(job);
+	else
+		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
 	mor_job_settle(job);
+}
+
+/* A no to YAMS' word for the type is none yet where the plugin lists it by another. */
+static bool ask_again(struct mor_supports_answer *answer)
+{
+	const char *word = answer->verdict == MOR_SUPPORTS_NO ? own_word(answer) : NULL;
+	mortise_error err = { 0 };
+
+	if (!word || strcasecmp(word, answer->mime) == 0)
+		return false;
+	answer->mime = word;
+	return ask_one(answer, &err) == 0;
 }
 
 /* A fatal error leaves the waiting jobs where they are: the run is over. */
@@ -182,7 +301,12 @@ static void on_supports(const mortise_reply *reply, void *arg)
 	get_to_know(answer->extractor, reply);
 	if (kind->extract->fatal.code)
 		return;
-	take_answer(answer, reply);
+	answer->verdict = MOR_SUPPORTS_NO;
+	if (!answer->extractor->refused) {
+		take_answer(answer, reply);
+		if (ask_again(answer))
+			return;
+	}
 	if (--kind->pending)
 		return;
 	choose(kind);
@@ -196,39 +320,40 @@ static void on_supports(const mortise_reply *reply, void *arg)
 
 /* ---- questions ---- */
 
-static int ask(struct mor_kind *kind, struct mor_buf *params, mortise_error *err)
+static int ask_one(struct mor_supports_answer *answer, mortise_error *err)
 {
-	struct mor_extract *x = kind->extract;
-	int r = 0;
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &params };
+	struct mor_kind *kind = answer->kind;
+	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_supports, .arg = answer };
 
-	for (size_t i = 0; i < x->extractor_count && r == 0; i++) {
-		struct mor_supports_answer *answer = &kind->answers[i];
-		mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_supports, .arg = answer };
-
-		answer->kind = kind;
-		answer->extractor = &x->extractors[i];
-		r = mortise_pool_call(answer->extractor->pool, "extractor.supports",
-				      (mortise_json){ params->data, params->len }, &opt, err);
-		kind->pending += r == 0;
-	}
-	return r;
+	/* Both, always: real plugins answer -32602 when one is missing. By the letter "" is no extension. */
+	mor_w_object(&w);
+	mor_w_pair(&w, "mime_type", answer->mime);
+	if (*kind->extension || !kind->extract->args->plugin.strict)
+		mor_w_pair(&w, "extension", kind->extension);
+	mor_w_end(&w);
+	if (mor_buf_failed(&params))
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return mortise_pool_call(answer->extractor->pool, "extractor.supports", (mortise_json){ params.data, params.len }, &opt, err);
 }
 
 static void ask_all(struct mor_kind *kind)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &params };
+	struct mor_extract *x = kind->extract;
 	mortise_error err = { 0 };
 
-	/* Both, always: real plugins answer -32602 when one is missing. */
-	mor_w_object(&w);
-	mor_w_pair(&w, "mime_type", kind->mime);
-	mor_w_pair(&w, "extension", kind->extension);
-	mor_w_end(&w);
-	if (mor_buf_failed(&params))
-		mor_fail(&kind->extract->fatal, MORTISE_ENOMEM, "out of memory");
-	else if (ask(kind, &params, &err) < 0)
-		kind->extract->fatal = err;
+	for (size_t i = 0; i < x->extractor_count && !x->fatal.code; i++) {
+		struct mor_supports_answer *answer = &kind->answers[i];
+
+		*answer = (struct mor_supports_answer){ .kind = kind, .extractor = &x->extractors[i], .mime = kind->mime };
+		if (x->extractors[i].refused)
+			answer->verdict = MOR_SUPPORTS_NO;
+		else if (ask_one(answer, &err) == 0)
+			kind->pending++;
+		else
+			refuse(answer->extractor, &err, (mortise_json){ 0 });
+	}
 }
 
 static struct mor_kind *new_kind(struct mor_job *job)
@@ -239,11 +364,12 @@ static struct mor_kind *new_kind(struct mor_job *job)
 	if (!kind)
 		return NULL;
 	kind->extract = x;
-	kind->mime = mor_strdup(job->mime);
+	kind->found = mor_strdup(job->mime);
+	kind->mime = lower(mor_strdup(normal_mime(job->mime)));
 	kind->extension = mor_strdup(job->extension);
 	kind->next = x->kinds;
 	x->kinds = kind;
-	if (!kind->mime || !kind->extension)
+	if (!kind->found || !kind->mime || !kind->extension)
 		return NULL;
 	ask_all(kind);
 	return kind;
@@ -252,7 +378,7 @@ static struct mor_kind *new_kind(struct mor_job *job)
 /* One that ran out of memory while it was made has no names and is never found again. */
 static bool is_kind(const struct mor_kind *kind, const struct mor_job *job)
 {
-	return kind->mime && kind->extension && strcmp(kind->mime, job->mime) == 0 &&
+	return kind->found && kind->mime && kind->extension && strcmp(kind->found, job->mime) == 0 &&
 	       strcmp(kind->extension, job->extension) == 0;
 }
 
@@ -283,6 +409,7 @@ void mor_kinds_free(struct mor_extract *x)
 		struct mor_kind *kind = x->kinds;
 
 		x->kinds = kind->next;
+		mor_free(kind->found);
 		mor_free(kind->mime);
 		mor_free(kind->extension);
 		mor_free(kind);

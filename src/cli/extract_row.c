@@ -20,14 +20,14 @@ static void pair_or_null(struct mor_writer *w, const char *name, const struct mo
 }
 
 /* Every member is always there, null where the plugin gave none: columns do not move. */
-static void json_row(struct mor_job *job, const struct mor_value *result, struct mor_slice content)
+static void json_row(struct mor_job *job, const mortise_reply *reply, const struct mor_value *result, struct mor_slice content)
 {
 	struct mor_writer w = { .out = &job->row };
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "file", job->path);
 	mor_w_pair_bool(&w, "ok", true);
-	mor_w_pair(&w, "plugin", mortise_plugin_name(mortise_pool_worker(job->extractor->pool, 0)));
+	mor_w_pair(&w, "plugin", mortise_plugin_name(reply->plugin));
 	mor_w_pair(&w, "mime_type", job->mime);
 	mor_w_pair(&w, "extension", job->extension);
 	mor_w_key(&w, "content");
@@ -106,7 +106,7 @@ static void take_result(struct mor_job *job, const mortise_reply *reply)
 		return;
 	}
 	if (job->extract->cli->json)
-		json_row(job, result, content);
+		json_row(job, reply, result, content);
 	else
 		text_row(job, result, content);
 	if (mor_buf_failed(&job->row))

@@ -170,6 +170,7 @@ int mor_session_open(struct mor_session *session, struct mor_cli *cli, const str
 	int r;
 
 	*session = (struct mor_session){ .cli = cli, .args = args };
+	cli->strict = args->strict;
 	r = check_env(args, err);
 	for (; r == 0 && defaults && *defaults; defaults++)
 		r = mor_session_set(session, "", *defaults, err);

@@ -32,6 +32,41 @@ static void tell_state(struct mor_cli *cli, const char *name, const mortise_even
 		 *why ? " (" : "", why, *why ? ")" : "");
 }
 
+/* What a plugin says against itself, and, to whoever asked for the letter, what breaks it. */
+static bool is_for_all(const struct mor_cli *cli, const mortise_event *event)
+{
+	if (event->type == MORTISE_EVENT_WARNING)
+		return cli->strict || event->method;
+	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
+}
+
+/* The workers of a pool all say the same: once is enough. */
+static bool is_told(struct mor_cli *cli, const char *name, const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	size_t room = sizeof(cli->told) / sizeof(cli->told[0]);
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	for (size_t i = 0; i < room && i < cli->told_count; i++)
+		if (cli->told[i] == hash)
+			return true;
+	cli->told[cli->told_count++ % room] = hash;
+	return false;
+}
+
+static void warn(struct mor_cli *cli, const char *name, const mortise_event *event)
+{
+	char shown[800];
+
+	printable(event->text, shown, sizeof(shown));
+	if (!is_told(cli, name, shown))
+		mor_note(cli, "%swarning%s: %s: %s%s", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli), name,
+			 event->type == MORTISE_EVENT_HEALTH ? "health: " : "", shown);
+}
+
 /* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
 void mor_watch_event(const mortise_event *event, void *arg)
 {
@@ -39,6 +74,8 @@ void mor_watch_event(const mortise_event *event, void *arg)
 	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
 	char shown[2000];
 
+	if (!cli->verbose && is_for_all(cli, event))
+		warn(cli, name, event);
 	if (!cli->verbose)
 		return;
 	switch (event->type) {

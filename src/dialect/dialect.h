@@ -37,7 +37,9 @@ enum mor_field_type { /* a mask: several may be allowed */
 enum mor_field_flags {
 	MOR_F_REQUIRED = 1,
 	MOR_F_STRICT_ONLY = 2, /* its absence or wrong value breaks the letter only: told under --strict */
-	MOR_F_ANY_OF = 4       /* of the fields in this list with this flag, at least one must be there */
+	MOR_F_ANY_OF = 4,      /* of the fields in this list with this flag, at least one must be there */
+	MOR_F_BEYOND = 8,      /* in use, but not in the specification: told under --strict              */
+	MOR_F_CLOSED = 16      /* of an object: other members than `fields` are told under --strict      */
 };
 
 struct mor_field {
@@ -265,6 +267,7 @@ struct mor_dialect {
 	size_t send_limit;         /* largest message to it; 0: the same */
 	size_t queue_limit;        /* bytes that may wait for the pipe */
 	const char *recoverable;   /* JSON pointer in an error's data: true means a pool may retry */
+	const char *called;        /* JSON pointer in HELLO's result: its name, where nothing on disk gives one; NULL: none */
 	const char *interfaces;    /* JSON pointer in HELLO's result: list of strings or {id} */
 	const struct mor_inferred *inferred; /* where that list is missing; NULL: nothing is inferred */
 	uint32_t session_ms;       /* total of a session that `keep` opened, counted from then; 0: no limit.
@@ -322,9 +325,18 @@ bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_v
 
 struct mor_finding {
 	char pointer[160]; /* JSON pointer of the offending member */
-	char text[256];    /* "/interfaces: required (array) but missing" */
-	bool fatal;        /* false: only the letter is broken (STRICT_ONLY) */
+	char text[256];    /* "/interfaces: required (array) but missing"; of the value itself "must be an object": to be put
+			      behind "params: ", "answer: " and the like */
+	bool fatal;        /* false: only the letter is broken (STRICT_ONLY, BEYOND, CLOSED) */
 };
+/* Several of them for one line of an error: the first ones whole, then how many more there are. */
+#define MOR_FINDINGS_ROOM 24 /* "; and 31 more" */
+struct mor_findings {
+	char text[360];
+	unsigned shown, count;
+};
+void mor_findings_add(struct mor_findings *all, const struct mor_finding *finding);
+const char *mor_findings_text(struct mor_findings *all); /* once, at the end */
 /* Calls `say` (which may be NULL) for each finding; returns how many there were. fields NULL: anything
  * goes. The walk ends after MOR_FINDINGS_MAX: a plugin must not make us write a report without end. */
 #define MOR_FINDINGS_MAX 32

@@ -294,6 +294,7 @@ const struct mor_dialect mor_dialect_gassist = {
 	.frame_limit = 64 * MIB,
 	.send_limit = 10 * MIB, /* what the SDKs read */
 	.queue_limit = 64 * MIB,
+	.called = "/name",
 	.session_ms = 5 * 60 * 1000,
 	/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */
 	.stop = { .bye_ms = 2000, .term_ms = 3000, .kill_ms = 2000 },

@@ -146,6 +146,10 @@ static void field(struct mor_writer *w, const struct mor_field *f)
 		mor_w_pair_bool(w, "strict_only", true);
 	if (f->flags & MOR_F_ANY_OF)
 		mor_w_pair_bool(w, "any_of", true);
+	if (f->flags & MOR_F_BEYOND)
+		mor_w_pair_bool(w, "beyond", true);
+	if (f->flags & MOR_F_CLOSED)
+		mor_w_pair_bool(w, "closed", true);
 	text(w, "when", f->when);
 	if (f->def)
 		mor_w_pair_raw(w, "default", mor_slice_of(f->def));

@@ -17,6 +17,7 @@ struct walk {
 };
 
 static void check_members(struct walk *walk, const struct mor_field *fields, const struct mor_value *object);
+static void check_closed(struct walk *walk, const struct mor_field *fields, const struct mor_value *object);
 static void check_value(struct walk *walk, const struct mor_field *field, const struct mor_value *value);
 
 /* ---- findings ---- */
@@ -33,7 +34,7 @@ __attribute__((format(printf, 3, 4))) static void find(struct walk *walk, bool f
 	if (!walk->say)
 		return;
 	memcpy(finding.pointer, walk->pointer, sizeof(finding.pointer));
-	used = snprintf(finding.text, sizeof(finding.text), "%s: ", walk->len ? walk->pointer : "the whole");
+	used = snprintf(finding.text, sizeof(finding.text), "%s%s", walk->pointer, walk->len ? ": " : "");
 	va_start(args, format);
 	vsnprintf(finding.text + used, sizeof(finding.text) - (size_t)used, format, args);
 	va_end(args);
@@ -169,6 +170,8 @@ static void check_value(struct walk *walk, const struct mor_field *field, const 
 		check_elements(walk, field->fields, value);
 	else if (type == MOR_JSON_OBJECT)
 		check_members(walk, field->fields, value);
+	if (type == MOR_JSON_OBJECT && (field->flags & MOR_F_CLOSED))
+		check_closed(walk, field->fields, value);
 }
 
 /* ---- members ---- */
@@ -238,6 +241,8 @@ static void check_member(struct walk *walk, const struct mor_field *field, const
 	if (value != mor_json_get(object, field->name))
 		other_spelling(field, object, &name);
 	before = enter(walk, name);
+	if (field->flags & MOR_F_BEYOND)
+		find(walk, false, "is not in the specification");
 	/* Whoever sends both spellings satisfies every reader. */
 	if (!mor_json_get(object, field->name))
 		find(walk, false, "the specification spells this \"%s\"", field->name);
@@ -270,6 +275,27 @@ static void check_others(struct walk *walk, const struct mor_field *fields, cons
 			continue;
 		before = enter(walk, it.name);
 		check_value(walk, any, it.value);
+		leave(walk, before);
+	}
+}
+
+/* CLOSED: told with the names that there are, so that nobody has to look for them. */
+static void check_closed(struct walk *walk, const struct mor_field *fields, const struct mor_value *object)
+{
+	struct mor_json_iter it = mor_json_iter(object);
+	char names[160] = "";
+	size_t used = 0;
+
+	for (const struct mor_field *f = fields; f->name; f++)
+		if (!(f->flags & MOR_F_BEYOND) && used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
+	while (mor_json_next(&it) && walk->count < MOR_FINDINGS_MAX) {
+		size_t before;
+
+		if (is_listed(fields, it.name))
+			continue;
+		before = enter(walk, it.name);
+		find(walk, false, "is not in the specification, which has %s", names);
 		leave(walk, before);
 	}
 }
@@ -320,4 +346,26 @@ unsigned mor_validate(const struct mor_field *fields, const struct mor_value *va
 	if (mor_json_type(value) != MOR_JSON_MISSING || fatal)
 		find(&walk, fatal, "must be an object, not %s", mor_json_type_name(mor_json_type(value)));
 	return walk.count;
+}
+
+/* ---- in one line ---- */
+
+void mor_findings_add(struct mor_findings *all, const struct mor_finding *finding)
+{
+	size_t used = strlen(all->text), len = strlen(finding->text) + (used ? 2 : 0);
+
+	all->count++;
+	if (all->shown + 1 < all->count || used + len + 1 > sizeof(all->text) - MOR_FINDINGS_ROOM)
+		return;
+	snprintf(all->text + used, sizeof(all->text) - used, "%s%s", used ? "; " : "", finding->text);
+	all->shown++;
+}
+
+const char *mor_findings_text(struct mor_findings *all)
+{
+	size_t used = strlen(all->text);
+
+	if (all->shown < all->count)
+		snprintf(all->text + used, sizeof(all->text) - used, "; and %u more", all->count - all->shown);
+	return all->text;
 }

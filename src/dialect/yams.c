@@ -118,7 +118,7 @@ static const struct mor_code codes[] = {
 static const struct mor_quirk quirks[] = {
 	{ "init_params", "both", "both|spec|raw",
 	  "What plugin.init sends for a configuration C. both: {\"config\": C} and C's own keys beside it; spec: "
-	  "{\"config\": C}; raw: C itself, as the real host does." },
+	  "{\"config\": C}; raw: C itself, as the real host does. --strict is always spec." },
 	{ 0 },
 };
 
@@ -148,6 +148,7 @@ const struct mor_dialect mor_dialect_yams = {
 	.frame_limit = 256 * 1024 * 1024,
 	.queue_limit = 512 * 1024 * 1024,
 	.recoverable = "/recoverable",
+	.called = "/name",
 	.interfaces = "/interfaces",
 	.inferred = inferred,
 	/* The specification: SIGTERM 5 s after plugin.shutdown. stdin is closed before that, because no

@@ -6,17 +6,11 @@
 
 /* ---- handshake.manifest ---- */
 
-static const struct mor_field interface_fields[] = {
-	{ .name = "id", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "Interface ID" },
-	{ .name = "version", .type = MOR_T_ANY, .doc = "Its version" },
-	{ 0 },
-};
 static const struct mor_field interfaces[] = {
 	{ .name = "[]",
-	  .type = MOR_T_STRING | MOR_T_OBJECT,
+	  .type = MOR_T_STRING,
 	  .flags = MOR_F_STRICT_ONLY,
-	  .doc = "Interface ID, or an object that holds it",
-	  .fields = interface_fields },
+	  .doc = "Interface ID; without --strict also an object that holds it as id" },
 	{ 0 },
 };
 static const struct mor_field strings[] = {
@@ -175,8 +169,14 @@ static const struct mor_field extract_options[] = {
 	{ .name = "decompile", .type = MOR_T_BOOL, .def = "true", .doc = "Include decompiled code" },
 	{ .name = "include_metadata", .type = MOR_T_BOOL, .def = "true", .doc = "Include metadata" },
 	{ .name = "timeout_sec", .type = MOR_T_INT, .def = "10", .doc = "Per-function timeout" },
-	{ .name = "mime_type", .type = MOR_T_STRING, .doc = "MIME type of the content (real hosts send it)" },
-	{ .name = "extension", .type = MOR_T_STRING, .doc = "Its file extension (real hosts send it)" },
+	{ .name = "mime_type",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_BEYOND,
+	  .doc = "MIME type of the content (real hosts send it)" },
+	{ .name = "extension",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_BEYOND,
+	  .doc = "Its file extension (real hosts send it)" },
 	{ 0 },
 };
 const struct mor_field mor_yams_extract_params[] = {
@@ -185,7 +185,11 @@ const struct mor_field mor_yams_extract_params[] = {
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "Content source",
 	  .fields = source },
-	{ .name = "options", .type = MOR_T_OBJECT, .doc = "Extraction options", .fields = extract_options },
+	{ .name = "options",
+	  .type = MOR_T_OBJECT,
+	  .flags = MOR_F_CLOSED,
+	  .doc = "Extraction options",
+	  .fields = extract_options },
 	{ 0 },
 };
 static const struct mor_field extract_stats[] = {

@@ -36,10 +36,11 @@ static void write_both(const struct mor_value *config, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* Only plugin.init has params; the others must not even send {} (a plugin may refuse arguments). */
+/* Only plugin.init has params; the others must not even send {} (a plugin may refuse arguments). The letter
+ * leaves no room for a quirk. */
 static int greet(struct mor_session *session, const struct mor_method *method, struct mor_buf *params)
 {
-	const char *shape = session->quirk ? session->quirk(session, "init_params") : NULL;
+	const char *shape = session->strict ? "spec" : session->quirk ? session->quirk(session, "init_params") : NULL;
 	bool raw = shape && strcmp(shape, "raw") == 0, spec = shape && strcmp(shape, "spec") == 0;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_slice config = session->config.len ? session->config : MOR_SLICE("{}");
@@ -108,16 +109,16 @@ static enum charset name_charset(struct mor_slice name)
 
 #define OUTSIDE_TEXT "handshake.manifest: /name \"%s\" has other characters than letters, digits and underscore"
 
-/* A hyphen is in the names of real plugins: only --strict mentions it. */
+/* A hyphen is in the names of real plugins: only the letter minds it. */
 static int check_name(struct mor_session *session, struct mor_slice name, mortise_error *err)
 {
 	enum charset set = name_charset(name);
 	char text[80];
 
 	mor_excerpt(name, text, sizeof(text));
-	if (set == OUTSIDE && session->strict)
+	if (set != IN_SPEC && session->strict)
 		return mor_fail(err, MORTISE_EPROTO, OUTSIDE_TEXT, text);
-	if (set == OUTSIDE || (set == HYPHENS && session->strict))
+	if (set == OUTSIDE)
 		session->warn(session, OUTSIDE_TEXT, text);
 	return 0;
 }
@@ -143,13 +144,14 @@ static bool is_semantic(struct mor_slice version)
 	return dots == 2 && digit;
 }
 
-static void check_version(struct mor_session *session, struct mor_slice version)
+static int check_version(struct mor_session *session, struct mor_slice version, mortise_error *err)
 {
 	char text[80];
 
-	if (session->strict && !is_semantic(version))
-		session->warn(session, "handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
-			      mor_excerpt(version, text, sizeof(text)));
+	if (!session->strict || is_semantic(version))
+		return 0;
+	return mor_fail(err, MORTISE_EPROTO, "handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
+			mor_excerpt(version, text, sizeof(text)));
 }
 
 /* The real host never looks at the handshake when there is a file; a difference is worth a word. */
@@ -213,9 +215,11 @@ static int hello_answered(struct mor_session *session, const struct mor_value *r
 	if (r < 0)
 		return r;
 	if (mor_json_type(version) == MOR_JSON_STRING)
-		check_version(session, mor_json_string(version));
+		r = check_version(session, mor_json_string(version), err);
 	else
 		session->warn(session, "handshake.manifest: /version is missing");
+	if (r < 0)
+		return r;
 	compare_member(session, result, "name");
 	compare_member(session, result, "version");
 	compare_interfaces(session, result);

@@ -9,8 +9,7 @@
 
 struct judgement {
 	mortise_call *call;
-	mortise_error *error;
-	bool broken;
+	struct mor_findings findings; /* of STRICT */
 };
 
 static void on_finding(const struct mor_finding *finding, void *arg)
@@ -18,12 +17,10 @@ static void on_finding(const struct mor_finding *finding, void *arg)
 	struct judgement *j = arg;
 	mortise_plugin *plugin = j->call->plugin;
 
-	if (plugin->session.strict && !j->broken) {
-		j->broken = true;
-		mor_fail(j->error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", plugin->session.name, j->call->name, finding->text);
-	} else if (finding->fatal || plugin->session.strict) {
+	if (plugin->session.strict)
+		mor_findings_add(&j->findings, finding);
+	else if (finding->fatal)
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "answer to \"%s\": %s", j->call->name, finding->text);
-	}
 }
 
 bool mor_says_failure(const char *ok, const struct mor_value *value)
@@ -63,7 +60,7 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
-	struct judgement judgement = { call, error, false };
+	struct judgement judgement = { .call = call };
 	const struct mor_value *why;
 	bool raw = call->flags & MORTISE_RAW;
 	struct mor_doc *doc = NULL;
@@ -82,7 +79,10 @@ static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mo
 	else if (row->result)
 		mor_validate(row->result, mor_doc_root(doc), on_finding, &judgement);
 	mor_doc_free(doc);
-	return r < 0 ? r : judgement.broken ? MORTISE_EPROTO : 0;
+	if (judgement.findings.count)
+		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->session.name, call->name,
+			     mor_findings_text(&judgement.findings));
+	return r;
 }
 
 static void settle_error(mortise_call *call, const struct mor_message *message)

@@ -341,28 +341,37 @@ static int shape(mortise_plugin *plugin, const char *action, const mortise_call_
 	return call->row->params ? warn_of_params(plugin, call, err) : 0;
 }
 
+struct params_check {
+	mortise_plugin *plugin;
+	const char *name;
+	struct mor_findings findings; /* of STRICT */
+};
+
 static void params_finding(const struct mor_finding *finding, void *arg)
 {
-	mortise_plugin *plugin = arg;
+	struct params_check *check = arg;
 
-	mor_event_printf(plugin, MORTISE_EVENT_WARNING, "params%s", finding->text);
+	if (check->plugin->session.strict)
+		mor_findings_add(&check->findings, finding);
+	else if (finding->fatal)
+		mor_event_printf(check->plugin, MORTISE_EVENT_WARNING, "params of \"%s\": %s", check->name, finding->text);
 }
 
 /* What the specification says of our own params: told, and under STRICT refused before anything is sent. */
 static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err)
 {
+	struct params_check check = { .plugin = plugin, .name = call->name };
 	struct mor_doc *doc = NULL;
 	struct mor_slice text = call->params.ptr ? call->params : MOR_SLICE("{}");
-	unsigned findings;
 	int r = mor_doc_parse(text, MOR_JSON_NAN, 0, &doc, err);
 
 	if (r < 0)
 		return r;
-	findings = mor_validate(call->row->params, mor_doc_root(doc), params_finding, plugin);
+	mor_validate(call->row->params, mor_doc_root(doc), params_finding, &check);
 	mor_doc_free(doc);
-	if (findings && plugin->session.strict)
-		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification in %u place%s (see the warnings)",
-				plugin->session.name, call->name, findings, findings == 1 ? "" : "s");
+	if (check.findings.count)
+		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification: %s", plugin->session.name,
+				call->name, mor_findings_text(&check.findings));
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_manifest *m = plugin->manifest;
 
-	mor_w_pair(w, "name", m->name);
+	mor_w_pair(w, "name", plugin->session.name);
 	pair_text(w, "version", m->version ? m->version : mor_json_text(fact(plugin, "version"), NULL));
 	pair_text(w, "description", m->description ? m->description : mor_json_text(fact(plugin, "description"), NULL));
 	mor_w_pair(w, "dialect", plugin->dialect->name);

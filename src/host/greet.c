@@ -1,6 +1,7 @@
 /* After a start: the dialect's HELLO and INIT rows, one after the other in table order, then READY. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "host/host.h"
 
 static const struct mor_method *next_row(const struct mor_dialect *dialect, const struct mor_method *after)
@@ -58,6 +59,21 @@ void mor_greet_begin(mortise_plugin *plugin)
 	greet_with(plugin, next_row(plugin->dialect, NULL));
 }
 
+/* What a plugin that nobody has named calls itself. It goes into texts only, never into paths, so anything
+ * printable will do. */
+static void take_name(mortise_plugin *plugin)
+{
+	const char *at = plugin->dialect->called;
+	struct mor_slice said = at ? mor_json_string(mor_json_at(plugin->session.hello, at)) : (struct mor_slice){ 0 };
+	char shown[100];
+
+	if (plugin->manifest->named || plugin->said_name || !said.len)
+		return;
+	plugin->said_name = mor_strdup(mor_printable(said, shown, sizeof(shown)));
+	if (plugin->said_name)
+		plugin->session.name = plugin->said_name;
+}
+
 /* Keeps the result: describe and later hooks look at it. */
 static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result, mortise_error *err)
 {
@@ -77,6 +93,8 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 		plugin->session.hello = mor_doc_root(doc);
 	else
 		plugin->session.init = mor_doc_root(doc);
+	if (row->role == MOR_ROLE_HELLO)
+		take_name(plugin);
 	if (!hooks || !hooks->greeted)
 		return 0;
 	r = hooks->greeted(&plugin->session, row, mor_doc_root(doc), err);
@@ -84,10 +102,12 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 }
 
 /* A plugin that says no has been understood: only what it does not know how to answer is tolerated. */
-static bool tolerable(const struct mor_method *row, const struct mor_verdict *verdict)
+static bool tolerable(const mortise_plugin *plugin, const struct mor_method *row, const struct mor_verdict *verdict)
 {
 	if (verdict->said)
 		return false;
+	if (plugin->session.strict && !(row->flags & MOR_M_TOLERANT))
+		return false; /* no specification has an INIT that may be missing */
 	if (row->flags & MOR_M_TOLERANT)
 		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
 	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;
@@ -101,7 +121,7 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 
 	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->greeting != row)
 		return; /* it died or is being stopped: told elsewhere */
-	if (verdict->status < 0 && !tolerable(row, verdict)) {
+	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
 		refuse(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT);
 		return;

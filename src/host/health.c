@@ -3,6 +3,7 @@
  * reason and a time; whether it also kills is the dialect's business.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -46,11 +47,12 @@ static bool is_running(const mortise_plugin *plugin, int64_t id)
 	return call && call->state == MOR_CALL_SENT;
 }
 
-void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason)
+/* `method`: whose answer says so; NULL: we do. */
+static void mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
 {
 	struct mor_health_state *health = &plugin->health;
 	bool changed = health->healthy != healthy;
-	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .count = healthy == 1 };
+	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method, .count = healthy == 1 };
 
 	health->healthy = healthy;
 	snprintf(health->status, sizeof(health->status), "%.31s", status);
@@ -103,7 +105,7 @@ void mor_health_started(mortise_plugin *plugin)
 	plugin->health.asked = plugin->health.pinging = plugin->health.holding = false;
 	plugin->health.learned = plugin->health.owed = false;
 	plugin->health.misses = 0;
-	mor_health_mark(plugin, -1, "", "");
+	mark(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
 	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_HEALTH_IDLE | MOR_HEALTH_BUSY))
 		mor_timer_set(plugin->host->loop, &plugin->health.timer, plugin->health.every_ms, on_timer);
@@ -114,7 +116,7 @@ void mor_health_ended(mortise_plugin *plugin, const char *why)
 	mor_timer_stop(&plugin->health.timer);
 	plugin->health.pinging = plugin->health.holding = false;
 	if (why)
-		mor_health_mark(plugin, 0, "error", why);
+		mark(plugin, 0, "error", why, NULL);
 }
 
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
@@ -137,24 +139,41 @@ void mor_health_after_timeout(mortise_plugin *plugin)
 
 /* ---- verdicts ---- */
 
-static void judge(mortise_plugin *plugin, struct mor_slice result)
+/* The word itself, and the whole answer where it says more: that is where plugins put the reason. */
+static const char *say_reason(const struct mor_value *answer, struct mor_slice whole, const char *word, char out[256])
+{
+	char more[160];
+
+	if (mor_json_size(answer) > 1)
+		snprintf(out, 256, "the plugin says \"%s\": %s", word, mor_printable(whole, more, sizeof(more)));
+	else
+		snprintf(out, 256, "the plugin says \"%s\"", word);
+	return out;
+}
+
+/* A word that is neither good nor bad warns when it is new, not at every ping. */
+static void judge(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
 	const struct mor_health *rule = &plugin->dialect->health;
 	struct mor_doc *doc = NULL;
 	struct mor_slice status;
-	char text[32], reason[96];
+	char word[32], reason[256], text[272];
+	bool news;
 
 	if (!rule->at || mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0) {
-		mor_health_mark(plugin, 1, "ok", "answered");
+		mark(plugin, 1, "ok", "answered", NULL);
 		return;
 	}
 	status = mor_json_string(mor_json_at(mor_doc_root(doc), rule->at));
-	mor_excerpt(status, text, sizeof(text));
-	snprintf(reason, sizeof(reason), "the plugin says \"%s\"", text);
-	mor_health_mark(plugin, !mor_text_in(status, rule->bad), text, reason);
-	if (!mor_text_in(status, rule->good) && !mor_text_in(status, rule->bad))
-		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "health: %s", reason);
+	mor_excerpt(status, word, sizeof(word));
+	news = strcmp(word, plugin->health.status) != 0;
+	say_reason(mor_doc_root(doc), result, word, reason);
+	news = news && !mor_text_in(status, rule->good) && !mor_text_in(status, rule->bad);
+	mark(plugin, !mor_text_in(status, rule->bad), word, reason, row->name);
 	mor_doc_free(doc);
+	snprintf(text, sizeof(text), "health: %s", reason);
+	if (news)
+		mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .method = row->name });
 }
 
 /* Pings that were given up and are not waited for any longer: an answer that still comes is told as dropped. */
@@ -200,7 +219,7 @@ static void missed(mortise_plugin *plugin, const mortise_call *ping, const morti
 	if (is_excused(plugin, ping))
 		return;
 	plugin->health.misses++;
-	mor_health_mark(plugin, 0, "silent", why->text);
+	mark(plugin, 0, "silent", why->text, NULL);
 	if (plugin->health.misses > plugin->dialect->health.misses)
 		forget_late(plugin); /* nobody kills it: they must not pile up */
 	if (!wants(plugin, MOR_HEALTH_KILL) || plugin->health.misses < plugin->dialect->health.misses)
@@ -237,13 +256,16 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		forget_late(plugin); /* it has answered a later one */
 		plugin->health.owed = false;
 		plugin->health.learned |= is_running(plugin, plugin->health.during);
-		judge(plugin, verdict->result);
+		judge(plugin, call->method, verdict->result);
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
 		plugin->health.unimplemented = true;
-		mor_health_mark(plugin, -1, "", "the plugin does not implement a health check");
+		mark(plugin, -1, "", "the plugin does not implement a health check", NULL);
+		if (plugin->session.strict)
+			mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented, and the specification requires it",
+					 call->method->name);
 	} else if (verdict->status == MORTISE_ETIMEOUT) {
 		missed(plugin, call, verdict->error);
 	} else {
-		mor_health_mark(plugin, 0, "error", verdict->error->text);
+		mark(plugin, 0, "error", verdict->error->text, NULL);
 	}
 }

@@ -307,6 +307,7 @@ struct mortise_plugin {
 	/* greeting */
 	const struct mor_method *greeting;
 	struct mor_doc *hello, *init;
+	char *said_name; /* of the first greeting, where nothing else names it; stays: the embedder may hold it */
 	/* ladder and restart */
 	enum mor_rung rung;
 	const struct mor_method *bye; /* the goodbye that was said last */
@@ -458,7 +459,6 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict);
 void mor_health_late(mortise_call *call);
 /* Any message is a sign of life. */
 void mor_health_heard(mortise_plugin *plugin);
-void mor_health_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason);
 
 /* rows.c */
 /* Leaves out the rows whose `when` the plugin's quirks do not meet. */

@@ -84,6 +84,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_env_free(plugin->env);
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
+	mor_free(plugin->said_name);
 	mor_table_fini(&plugin->table);
 	mor_buf_fini(&plugin->held);
 	mor_policy_fini(&plugin->policy);

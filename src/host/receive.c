@@ -218,7 +218,7 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 	const struct note *note = arg;
 
 	if (finding->fatal || note->plugin->session.strict)
-		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params %s", note->row->name, finding->text);
+		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params: %s", note->row->name, finding->text);
 }
 
 static void receive_note(mortise_plugin *plugin, const struct mor_message *message)

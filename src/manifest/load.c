@@ -213,12 +213,11 @@ static int choose_name(struct mor_load *load)
 	const char *set = mor_manifest_text(load->m, "plugin", "name");
 	const char *asked = load->query->name;
 
-	mor_free(load->m->name);
-	load->m->name = NULL;
 	if (asked && *asked)
-		load->m->name = mor_strdup(asked);
-	else
-		load->m->name = set && *set ? mor_strdup(set) : default_name(load);
+		set = asked;
+	mor_free(load->m->name);
+	load->m->named = set && *set;
+	load->m->name = load->m->named ? mor_strdup(set) : default_name(load);
 	return load->m->name ? 0 : no_memory(load);
 }
 

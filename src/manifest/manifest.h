@@ -41,6 +41,7 @@ struct mor_setting {
 
 struct mor_manifest {
 	char *name;      /* never NULL                                                                    */
+	bool named;      /* by a manifest, a setting or who asks; false: after its file, directory or command */
 	char *version;   /* or NULL */
 	char *description;
 	char *dialect;   /* never NULL: "plain" where nothing says otherwise                              */

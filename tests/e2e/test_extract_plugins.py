@@ -69,6 +69,114 @@ class Capabilities(Journal):
         self.assertEqual(self.extract("a.c", supports=-32601).code, 0)
 
 
+class Types(Journal):
+    """MIME types are sent as YAMS calls them, unless the plugin itself lists another word for the same."""
+
+    def asked(self, mime, *options, **told):
+        self.file("a.bin", "x")
+        where = self.plugin("types", journal=str(self.journal), **told)
+        done = self.run_mortise("extract", "--json", "a.bin", "--mime", mime, "--plugin", where, *options)
+        types = [entry["params"]["mime_type"] for entry in self.entries() if entry["method"] == "extractor.supports"]
+        self.journal.unlink()
+        return done, types
+
+    def test_normalised(self):
+        for found, sent in (("application/x-pie-executable", "application/x-executable"),
+                            ("application/x-elf", "application/x-executable"),
+                            ("application/x-dosexec", "application/x-msdownload"),
+                            ("application/x-java-class", "application/java-vm"),
+                            ("application/x-sharedlib", "application/x-sharedlib"),
+                            ("Text/Plain", "text/plain"), ("APPLICATION/X-ELF", "application/x-executable")):
+            done, types = self.asked(found)
+            self.assertEqual(types, [sent])
+            (row,) = done.rows
+            self.assertEqual((row["mime_type"], row["stats"]["options"]["mime_type"]), (sent, sent))
+
+    def test_libmagic(self):
+        where = self.plugin("types", journal=str(self.journal))
+        (row,) = self.ok("extract", "--json", "/bin/true", "--plugin", where).rows
+        self.assertIn(row["mime_type"], ("application/x-executable", "application/x-sharedlib"))
+
+    def test_a_listed_raw_type_matches(self):
+        """Where supports answers by that list, and where it does not answer at all."""
+        raw = {"content_extraction": {"formats": ["application/x-pie-executable"], "extensions": []}}
+        for supports, types in (("listed", ["application/x-executable", "application/x-pie-executable"]),
+                                (-32601, ["application/x-executable"])):
+            done, asked = self.asked("application/x-pie-executable", supports=supports, capabilities=raw)
+            self.assertEqual((done.code, asked), (0, types), done.err)
+            self.assertEqual(done.rows[0]["stats"]["options"]["mime_type"], "application/x-pie-executable")
+
+    def test_another_word_for_the_same_matches(self):
+        elf = {"content_extraction": {"formats": ["application/x-elf"]}}
+        done, asked = self.asked("application/x-pie-executable", supports="listed", capabilities=elf)
+        self.assertEqual((done.code, asked), (0, ["application/x-executable", "application/x-elf"]), done.err)
+
+    def test_a_no_stays_a_no(self):
+        other = {"content_extraction": {"formats": ["application/x-sharedlib", "application/x-executable"]}}
+        done, asked = self.asked("application/x-pie-executable", supports="no", capabilities=other)
+        self.assertEqual((done.code, asked), (4, ["application/x-executable"]))
+
+
+class ByTheLetter(Journal):
+    def strict(self, name, *options, **told):
+        self.file(name, "text\n")
+        where = self.plugin("letter", journal=str(self.journal), **told)
+        return self.run_mortise("extract", "--strict", "--json", name, "--plugin", where, *options)
+
+    def params(self, method):
+        (entry,) = [entry for entry in self.entries() if entry["method"] == method]
+        return entry["params"]
+
+    def test_options(self):
+        """By default type and extension are among them, as the real host sends them."""
+        self.file("a.txt", "text\n")
+        where = self.plugin("letter", journal=str(self.journal))
+        self.ok("extract", "a.txt", "--plugin", where, "-O", "max_functions=3")
+        self.assertEqual(self.params("extractor.extract")["options"],
+                         {"mime_type": "text/plain", "extension": ".txt", "max_functions": 3})
+
+    def test_strict_options(self):
+        self.assertEqual(self.strict("a.txt", "-O", "max_functions=3", "-c", "k=1").code, 0)
+        self.assertEqual(self.params("extractor.extract")["options"], {"max_functions": 3})
+        self.assertEqual(self.params("plugin.init"), {"config": {"k": 1}})
+        self.assertEqual(self.params("extractor.supports"), {"mime_type": "text/plain", "extension": ".txt"})
+
+    def test_an_option_that_the_specification_has_not(self):
+        done = self.strict("a.txt", "-O", "color=red")
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("/options/color: is not in the specification, which has max_functions, decompile", done.err)
+        self.assertIn("/options/color", done.rows[0]["message"])
+
+    def test_no_extension_is_left_out(self):
+        self.strict("plain", capabilities=Capabilities.CAN)
+        self.assertEqual(self.params("extractor.supports"), {"mime_type": "text/plain"})
+
+    def test_what_breaks_the_letter_is_shown(self):
+        """Without -v: whoever asks for the letter wants to know."""
+        done = self.strict("a.txt", supports=-32601, capabilities=Capabilities.CAN)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("warning: letter: extractor.supports gives no answer", done.err)
+
+
+class Health(Case):
+    def said(self, status, *options):
+        self.file("a.txt", "text\n")
+        self.file("b.txt", "text\n")
+        done = self.run_mortise("extract", "-j2", "a.txt", "b.txt", "--plugin", self.plugin("ill"), "-c", f"health={status}", *options)
+        self.assertEqual(done.code, 0, done.err)
+        return done.err
+
+    def test_degraded_health_warns(self):
+        """Once, though two processes say it; with what else it says."""
+        self.assertEqual(self.said("degraded").count("warning: ill: health: the plugin says \"degraded\": {"), 1)
+
+    def test_bad_health_warns(self):
+        self.assertEqual(self.said("error").count("warning: ill: health: the plugin says \"error\": {"), 1)
+
+    def test_good_health_is_silent(self):
+        self.assertEqual(self.said("ok") + self.said("healthy"), "")
+
+
 class Several(Case):
     def who(self, *plugins):
         self.file("a.txt", "text\n")
@@ -98,6 +206,24 @@ class Several(Case):
         done = self.fails(4, "unsupported", "extract", "a.txt", "--plugin", self.plugin("no", supports="no"),
                           "--plugin", self.plugin("neither", supports="no"))
         self.assertIn("none of the plugins supports text/plain", done.err)
+
+    def test_one_that_refuses_is_said(self):
+        """The others go on; nobody is left: then it is the run's error."""
+        self.file("b.log", "text\n")
+        good, dead = self.plugin("good"), self.plugin("dead", ready=False)
+        for bad, why in ((dead, "numpy"), (self.plugin("other", interfaces=["x_v1"]), "does not offer content_extractor_v1"),
+                         (self.plugin("unwilling", init=-32603), "not here")):
+            for words in ((bad, good), (good, bad)):
+                self.file("a.txt", "text\n")
+                done = self.run_mortise("extract", "--json", "a.txt", "b.log", "--plugin", words[0], "--plugin", words[1])
+                self.assertEqual((done.code, [row["plugin"] for row in done.rows]), (0, ["good", "good"]), done.err)
+                self.assertEqual(len(done.error_lines), 1, done.err)
+                self.assertTrue(done.err.startswith("warning: "), done.err)
+                self.assertIn(why, done.err)
+                self.assertIn("; going on without it", done.err)
+        done = self.run_mortise("extract", "a.txt", "--plugin", dead, "--plugin", self.plugin("dead2", ready=False))
+        self.assertEqual((done.code, len(done.error_lines)), (7, 2), done.err)
+        self.assertIn("; going on without it\ncrashed: ", done.err)
 
     def test_a_command_among_them(self):
         self.file("a.txt", "text\n")

@@ -1,5 +1,6 @@
 """mortise info: the page and its JSON."""
 import json
+import pathlib
 import shutil
 import unittest
 
@@ -35,9 +36,21 @@ class Page(Case):
         self.assertRegex(page, r"(?m)^  same +2 +2$")
 
     def test_unhealthy(self):
-        page = self.page("-d", "yams", YAMS_OK, "-c", "health=error")
-        self.assertRegex(page, r'(?m)^health +not healthy: "error"')
-        self.assertRegex(self.page("-d", "yams", YAMS_OK, "-c", "health=degraded"), r'(?m)^health +healthy: "degraded"')
+        for word, verdict in (("error", "not healthy"), ("degraded", "healthy")):
+            done = self.run_mortise("info", "-d", "yams", YAMS_OK, "-c", f"health={word}")
+            self.assertEqual(done.code, 0, done.err)
+            self.assertTrue(done.err.startswith(f'warning: yams_ok: health: the plugin says "{word}"'), done.err)
+            self.assertRegex(done.out, rf'(?m)^health +{verdict}: "{word}"')
+
+    def test_the_handshake_names_a_plugin_without_a_manifest(self):
+        """A file's name is a guess, a name in mortise.toml is none."""
+        where = self.file("plugin.py", pathlib.Path(YAMS_OK).read_bytes())
+        self.assertEqual(self.ok("info", "--dialect", "yams", where).out.split()[0], "yams_ok")
+        self.assertEqual(self.ok("info", "--json", "--dialect", "yams", where).json["name"], "yams_ok")
+        self.assertEqual(self.ok("info", "--json", "--dialect", "yams", "--no-start", where).json["name"], "plugin")
+        self.assertEqual(self.ok("info", "--json", "--dialect", "yams", "-s", "plugin.name=mine", where).json["name"], "mine")
+        error = self.run_mortise("call", "--dialect", "yams", where, "nothing").err
+        self.assertIn("yams_ok: Method not found", error)
 
     def test_plain(self):
         page = self.page(ECHO)

@@ -3,7 +3,8 @@
 
 yams_ok.py [JSON]: what it says of itself, and how it answers extractor.supports:
   name, version, interfaces, capabilities  members of the handshake
-  supports   "yes" (default), "no", or an error code
+  supports   "yes" (default), "no", "listed" (yes to the formats of its capabilities), or an error code
+  init       an error code for plugin.init
   confidence
   journal    a file to which each method is appended, with the process's id
   ready      false: it ends before the handshake
@@ -44,6 +45,8 @@ def manifest(_):
 
 
 def init(params):
+    if "init" in SELF:
+        raise Failure(SELF["init"], "not here")
     state["initialized"] = True
     state["config"] = params["config"]
     applied = dict(params["config"])
@@ -64,6 +67,8 @@ def supports(params):
         raise Failure(answer, "not here")
     if set(params) != {"mime_type", "extension"}:
         raise Failure(-32602, "both parameters are wanted")
+    if answer == "listed":
+        answer = "yes" if params["mime_type"] in SELF["capabilities"]["content_extraction"]["formats"] else "no"
     return {"supported": answer == "yes", "confidence": SELF.get("confidence", 1.0), "method": "count"}
 
 

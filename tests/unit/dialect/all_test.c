@@ -205,7 +205,7 @@ static void sample_members(const struct mor_field *fields, const struct mor_fiel
 {
 	mor_w_object(w);
 	for (const struct mor_field *f = fields; f && f->name; f++) {
-		if (f == without || strcmp(f->name, "[]") == 0)
+		if (f == without || (f->flags & MOR_F_BEYOND) || strcmp(f->name, "[]") == 0)
 			continue;
 		mor_w_key(w, strcmp(f->name, "*") == 0 ? "anything-else" : f->name);
 		sample(f, w);

@@ -35,13 +35,14 @@ static void test_handshake(void **state)
 	const struct mor_field *f = row("handshake.manifest")->result;
 
 	(void)state;
-	expect(f, "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[\"x\",{\"id\":\"y\",\"version\":1}],\"more\":1}", "");
+	expect(f, "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[\"x\"],\"more\":1}", "");
+	expect(f, "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[\"x\",{\"id\":\"y\",\"version\":1}]}",
+	       "/interfaces/1: must be string, not object");
 	expect(f, "{\"name\":\"a\",\"version\":\"1\"}", "/interfaces: required (array) but missing");
-	expect(f, "{\"name\":5,\"version\":\"1\",\"interfaces\":[7,{}]}",
+	expect(f, "{\"name\":5,\"version\":\"1\",\"interfaces\":[7]}",
 	       "/name: must be string, not number\n"
-	       "/interfaces/0: must be string or object, not number\n"
-	       "/interfaces/1/id: required (string) but missing");
-	expect(f, "null", "the whole: must be an object, not null");
+	       "/interfaces/0: must be string, not number");
+	expect(f, "null", "must be an object, not null");
 	expect(f, "{\"name\":\"a\",\"version\":\"1\",\"interfaces\":[],\"capabilities\":{\"content_extraction\":{\"formats\":[1]}}}",
 	       "/capabilities/content_extraction/formats/0: must be string, not number");
 }
@@ -50,13 +51,13 @@ static void test_supports(void **state)
 {
 	(void)state;
 	expect(row("extractor.supports")->params, "{\"extension\":\".elf\"}", "");
-	expect(row("extractor.supports")->params, "{}", "!the whole: at least one of mime_type, extension is required");
+	expect(row("extractor.supports")->params, "{}", "!at least one of mime_type, extension is required");
 	expect(row("extractor.supports")->result, "{}", "!/supported: required (boolean) but missing");
 	expect(row("extractor.supports")->result, "{\"supported\":1}", "!/supported: must be boolean, not number");
 	expect(row("extractor.supports")->result, "{\"supported\":true,\"confidence\":1}", "");
 	expect(row("extractor.supports")->result, "{\"supported\":true,\"confidence\":1.5}", "!/confidence: 1.5 is outside 0..1");
 	expect(row("extractor.supports")->result, "{\"supported\":true,\"method\":null}", "/method: must be string, not null");
-	expect(row("extractor.supports")->result, "true", "!the whole: must be an object, not boolean");
+	expect(row("extractor.supports")->result, "true", "!must be an object, not boolean");
 }
 
 static void test_extract_params(void **state)
@@ -64,7 +65,10 @@ static void test_extract_params(void **state)
 	const struct mor_field *f = row("extractor.extract")->params;
 
 	(void)state;
-	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"max_functions\":5,\"own\":[]}}", "");
+	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"max_functions\":5}}", "");
+	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"mime_type\":\"a/b\",\"own\":[]}}",
+	       "/options/mime_type: is not in the specification\n"
+	       "/options/own: is not in the specification, which has max_functions, decompile, include_metadata, timeout_sec");
 	expect(f, "{\"source\":{\"type\":\"bytes\",\"data\":\"\"}}", "");
 	expect(f, "{}", "!/source: required (object) but missing");
 	expect(f, "{\"source\":{}}", "!/source/type: required (string) but missing");
@@ -74,6 +78,29 @@ static void test_extract_params(void **state)
 	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"\"},\"options\":{\"max_functions\":1.5}}",
 	       "!/options/max_functions: must be integer, not fraction");
 	expect(f, "{\"source\":[]}", "!/source: must be object, not array");
+}
+
+static void gather(const struct mor_finding *finding, void *arg)
+{
+	mor_findings_add(arg, finding);
+}
+
+/* In one line: whole findings as long as they fit, then how many there are. */
+static void test_in_one_line(void **state)
+{
+	struct mor_findings all = { .count = 0 };
+	struct mor_doc *doc = json_of("{\"source\":{},\"options\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1}}");
+	const char *text;
+
+	(void)state;
+	mor_validate(row("extractor.extract")->params, mor_doc_root(doc), gather, &all);
+	text = mor_findings_text(&all);
+	assert_ptr_equal(strstr(text, "/source/type: required (string) but missing; /options/a: is not in"), text);
+	assert_int_equal(all.count, 6);
+	assert_true(all.shown < 6);
+	assert_non_null(strstr(text, "timeout_sec; and "));
+	assert_string_equal(text + strlen(text) - strlen(" more"), " more");
+	mor_doc_free(doc);
 }
 
 static void test_extract_result(void **state)
@@ -156,7 +183,7 @@ static void test_field_get(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_handshake), MOR_TEST(test_supports), MOR_TEST(test_extract_params),
+		MOR_TEST(test_handshake), MOR_TEST(test_supports), MOR_TEST(test_extract_params), MOR_TEST(test_in_one_line),
 		MOR_TEST(test_extract_result), MOR_TEST(test_health), MOR_TEST(test_elements),
 		MOR_TEST(test_pointers), MOR_TEST(test_bound), MOR_TEST(test_field_get),
 	};
