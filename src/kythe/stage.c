@@ -352,10 +352,21 @@ static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const stru
 	return r;
 }
 
+/* `below` is absolute; "/" adds nothing. */
+static char *join(const char *path, const char *below)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	mor_buf_text(&out, path);
+	if (below[1])
+		mor_buf_text(&out, below);
+	return mor_buf_detach(&out);
+}
+
 static int describe(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
 {
 	mor_free(stage->working_dir);
-	stage->working_dir = mor_strdup(mode == MOR_STAGE_DIR ? stage->path : now->working_dir);
+	stage->working_dir = mode == MOR_STAGE_DIR ? join(stage->path, now->working_dir) : mor_strdup(now->working_dir);
 	mor_free(stage->directories);
 	stage->directories = mor_items_directories(now);
 	return stage->working_dir && stage->directories ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");

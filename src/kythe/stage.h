@@ -42,7 +42,9 @@ struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager);
 
 enum mor_stage_mode {
 	MOR_STAGE_ROOT, /* the tree is "/": for a view of the file system                                             */
-	MOR_STAGE_DIR   /* the tree is the working directory, which is told anew; records with other paths are refused */
+	MOR_STAGE_DIR   /* the tree is the working directory, which is told anew, and as much above it as the record's "../" want.
+			   Absolute paths cannot be shown: the machine's own file must be there under that name, with the very
+			   content; else the record is refused                                                              */
 };
 
 /* A tree that is made to fit one unit after the other: consecutive units share most of their files, so only what differs is

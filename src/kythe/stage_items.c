@@ -8,8 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "kythe/path.h"
 
+#define HERE_MAX ((size_t)256 << 20) /* no source is larger */
 #define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
 
 static unsigned steps_up(const char *path)
@@ -27,18 +29,28 @@ static unsigned steps_up(const char *path)
 	return count;
 }
 
-int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
+/* The longest run of "../" among the inputs. */
+static unsigned most_steps_up(const struct mor_unit *unit)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf own = MOR_BUF_INIT;
-	unsigned deepest = steps_up(unit->working_directory);
+	unsigned deepest = 0;
 
-	if (unit->working_directory[0] == '/')
-		return mor_path_clean("", unit->working_directory, out);
 	for (size_t i = 0; i < unit->input_count; i++) {
 		unsigned up = unit->inputs[i].path[0] == '/' ? 0 : steps_up(unit->inputs[i].path);
 
 		deepest = up > deepest ? up : deepest;
 	}
+	return deepest;
+}
+
+int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf own = MOR_BUF_INIT;
+	unsigned deepest = most_steps_up(unit);
+
+	if (unit->working_directory[0] == '/')
+		return mor_path_clean("", unit->working_directory, out);
+	if (deepest < steps_up(unit->working_directory))
+		deepest = steps_up(unit->working_directory);
 	mor_buf_text(&own, OWN_ROOT);
 	for (unsigned i = 0; i < deepest && i < 256; i++)
 		mor_buf_text(&own, "/d");
@@ -46,32 +58,46 @@ int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
 	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
 }
 
-static bool lies_above(const char *path)
+/* Whether the machine's own file is what the record wants. */
+static bool is_here(const char *path, const char *digest)
 {
-	return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0;
+	MOR_CLEAN_TEXT char *content = NULL;
+	char hex[MOR_DIGEST_SIZE];
+	struct sha256_ctx sha;
+	size_t len;
+
+	if (path[0] != '/' || mor_fd_read_file(path, HERE_MAX, &content, &len) < 0)
+		return false;
+	mor_digest_begin(&sha);
+	mor_digest_add(&sha, content, len);
+	mor_digest_end(&sha, hex);
+	return strcmp(hex, digest) == 0;
 }
 
-/* Where the item lies in the tree; NULL with a text: the mode cannot show it. */
+/* Where the item lies in the tree; NULL with a text: the mode cannot show it; "": it need not be shown. */
 static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
-	mor_path_clean(mode == MOR_STAGE_ROOT ? working_dir : "", input->path, &path);
+	mor_path_clean(working_dir, input->path, &path);
 	mor_buf_byte(&path, '\0');
 	if (mor_buf_failed(&path)) {
 		mor_buf_fini(&path);
 		mor_fail(err, MORTISE_ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (mode == MOR_STAGE_DIR && lies_above(path.data)) {
-		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: it lies outside the working directory",
+	if (mode == MOR_STAGE_DIR && input->path[0] == '/') {
+		if (is_here(path.data, input->digest)) {
+			path.data[0] = '\0';
+			return path.data;
+		}
+		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: the path is absolute, and this machine has no such file with this content",
 			 input->path);
 		mor_buf_fini(&path);
 		return NULL;
 	}
-	if (mode == MOR_STAGE_ROOT)
-		memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
-	if (!*path.data || strcmp(path.data, ".") == 0) {
+	memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
+	if (!*path.data) {
 		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
 		mor_buf_fini(&path);
 		return NULL;
@@ -121,13 +147,12 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 	MOR_CLEAN_TEXT char *prefix = mor_strndup(path, (size_t)(end - path));
 	struct mor_buf dir = MOR_BUF_INIT;
 
-	if (!prefix || mor_path_clean(mode == MOR_STAGE_ROOT ? ret->working_dir : "", prefix, &dir) < 0 || mor_buf_byte(&dir, '\0') < 0) {
+	if (!prefix || mor_path_clean(ret->working_dir, prefix, &dir) < 0 || mor_buf_byte(&dir, '\0') < 0) {
 		mor_buf_fini(&dir);
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	}
-	if (mode == MOR_STAGE_ROOT)
-		memmove(dir.data, dir.data + 1, dir.len - 1);
-	if (*dir.data && strcmp(dir.data, ".") != 0 && !lies_above(dir.data) && can_be_opened(dir.data))
+	memmove(dir.data, dir.data + 1, dir.len - 1);
+	if (*dir.data && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir.data))
 		ret->at[ret->count++] = (struct mor_item){ .path = dir.data, .spelled = path, .optional = optional };
 	else
 		mor_buf_fini(&dir);
@@ -287,6 +312,10 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 		*item = (struct mor_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
+		if (!*item->path) {
+			mor_free(item->path);
+			continue;
+		}
 		set_digest(item, *input->digest ? input->digest : "none");
 		ret->count++;
 		r = list_detours(input->path, false, ret, mode, err);
@@ -390,6 +419,22 @@ bool mor_items_equal(const struct mor_items *a, const struct mor_items *b)
 	return true;
 }
 
+/* "/a/b/c" with two steps is "/b/c": what "../../x" needs above. */
+static void keep_tail(char *path, unsigned steps)
+{
+	const char *at = path + strlen(path);
+
+	if (!path[1])
+		return;
+	while (at > path && steps) {
+		at--;
+		steps -= *at == '/';
+	}
+	if (at[0] == '\0')
+		at = "/";
+	memmove(path, at, strlen(at) + 1);
+}
+
 int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
@@ -405,10 +450,10 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	if (!can_be_opened((*ret)->working_dir))
 		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
+	if (mode == MOR_STAGE_DIR)
+		keep_tail((*ret)->working_dir, most_steps_up(unit));
 	r = list_items(unit, mode, *ret, err);
 	if (r == 0)
 		draw_sketch(*ret);
-	if (mode == MOR_STAGE_DIR)
-		(*ret)->working_dir[1] = '\0'; /* the tree itself is the working directory */
 	return r < 0 ? r : check_working_dir(*ret, (*ret)->working_dir, err);
 }

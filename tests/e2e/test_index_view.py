@@ -257,16 +257,18 @@ class Directory(Common, IndexCase):
         self.assertEqual(json.loads(self.seen(self.kzip([unit]))["-", "/list"]), ["a.toy", "d/h", "f"])
 
     def test_cannot_be_shown(self):
-        """Absolute, or above the working directory: failed by name before it is handed out."""
-        units = [Unit({"abs.toy": SIMPLE, "/usr/include/zz.h": "x"}, cwd="/src"), Unit({"up.toy": SIMPLE, "../zz.h": "x"}), Unit({"/src/own.toy": SIMPLE}, cwd="/src"),
-                 Unit({"hidden.toy": SIMPLE, "a/../../zz.h": "x"}), Unit({"fine.toy": SIMPLE, "a/../zz.h": "x"})]
+        """Absolute, and not what this machine has there: failed by name before it is handed out."""
+        here = str(self.file("here.h", "x"))
+        units = [Unit({"abs.toy": SIMPLE, "/usr/include/zz.h": "x"}, cwd="/src"), Unit({"/src/own.toy": SIMPLE}, cwd="/src"),
+                 Unit({"other.toy": SIMPLE, here: "y"}), Unit({"up.toy": SIMPLE, "../zz.h": "x"}), Unit({"hidden.toy": SIMPLE, "a/../../zz.h": "x"}),
+                 Unit({"fine.toy": SIMPLE, "a/../zz.h": "x"}), Unit({"same.toy": SIMPLE, here: "x"})]
         report, entries = self.report(self.kzip(units), code=1)
-        self.expect_simple(entries, units[4:])
+        self.expect_simple(entries, units[3:])
         reasons = self.reasons(report)
-        self.assertEqual(set(reasons), {"abs.toy", "up.toy", "/src/own.toy", "hidden.toy"})
+        self.assertEqual(set(reasons), {"abs.toy", "/src/own.toy", "other.toy"})
         self.assertIn("/usr/include/zz.h", reasons["abs.toy"])
-        self.assertIn("namespaces", reasons["up.toy"])
-        self.assertEqual(os.listdir(self.state), ["attempts-fine.toy"])
+        self.assertIn("namespaces", reasons["other.toy"])
+        self.assertEqual(sorted(os.listdir(self.state)), [f"attempts-{name}.toy" for name in ("fine", "hidden", "same", "up")])
 
     def test_gone_after_done(self):
         look = "import os\npath = unit['workingDir'] + '/zz.h'\n"

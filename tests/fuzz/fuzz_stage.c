@@ -100,6 +100,14 @@ static int look(const char *path, const struct stat *st, int kind, struct FTW *f
 	return 0;
 }
 
+/* Where the working directory lies in the tree. */
+static const char *dir_in_tree(const struct mor_stage *stage, enum mor_stage_mode mode)
+{
+	const char *below = mode == MOR_STAGE_ROOT ? stage->working_dir : stage->working_dir + strlen(stage->path);
+
+	return *below ? below : "/";
+}
+
 /* Each path of the unit, cleaned as the header says, is a file of the tree with the right size, and there are no others. */
 static void check_tree(const struct mor_unit *unit, enum mor_stage_mode mode, const struct mor_stage *stage)
 {
@@ -112,14 +120,18 @@ static void check_tree(const struct mor_unit *unit, enum mor_stage_mode mode, co
 		struct stat st;
 		bool seen = false;
 
-		mor_path_clean(mode == MOR_STAGE_ROOT ? stage->working_dir : "", unit->inputs[i].path, &path);
+		if (mode == MOR_STAGE_DIR && unit->inputs[i].path[0] == '/')
+			continue; /* the machine's own */
+		mor_path_clean(dir_in_tree(stage, mode), unit->inputs[i].path, &path);
 		mor_buf_byte(&path, '\0');
 		CHECK(fstatat(root, path.data + strspn(path.data, "/"), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode));
 		CHECK(strcmp(digests[st.st_size], unit->inputs[i].digest) == 0);
 		for (size_t k = 0; k < i && !seen; k++) {
 			MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
 
-			mor_path_clean(mode == MOR_STAGE_ROOT ? stage->working_dir : "", unit->inputs[k].path, &other);
+			if (mode == MOR_STAGE_DIR && unit->inputs[k].path[0] == '/')
+				continue;
+			mor_path_clean(dir_in_tree(stage, mode), unit->inputs[k].path, &other);
 			mor_buf_byte(&other, '\0');
 			seen = strcmp(other.data, path.data) == 0;
 		}

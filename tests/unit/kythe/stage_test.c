@@ -146,14 +146,62 @@ static void test_dir_mode(void **state)
 
 static void test_dir_mode_refuses(void **state)
 {
-	static const char *const paths[] = { "/usr/include/x.h", "../x.h", "a/../../x.h", "..", "/" };
+	static const char *const paths[] = { "/usr/include/x.h", "/" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct mor_unit unit = unit_of("/w", INPUTS(INPUT("ok.c", 1), INPUT(paths[i], 2)));
 
-		expect_refused(&unit, MOR_STAGE_DIR, "cannot be shown without namespaces: it lies outside the working directory");
+		expect_refused(&unit, MOR_STAGE_DIR, "cannot be shown without namespaces: the path is absolute");
 	}
+}
+
+/* As much of the record's own directories as "../" goes up, and no more. */
+static void test_dir_mode_steps_up(void **state)
+{
+	static const struct {
+		const char *working_dir, *path, *below, *tree;
+	} cases[] = {
+		{ "/home/x/build", "../src/a.c", "/build", "build/\nbuild/ok.c\nsrc/\nsrc/a.c\n" },
+		{ "/home/x/build", "a/../../../y.h", "/x/build", "x/\nx/build/\nx/build/a/\nx/build/ok.c\ny.h\n" },
+		{ "/w", "../../x.h", "/w", "w/\nw/ok.c\nx.h\n" },
+		{ "", "../x.h", "/d", "d/\nd/ok.c\nx.h\n" },
+		{ "/", "../x.h", "", "ok.c\nx.h\n" },
+	};
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
+	struct mor_stage stage = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mor_unit unit = unit_of(cases[i].working_dir, INPUTS(INPUT("ok.c", 1), INPUT(cases[i].path, 2)));
+
+		fit(stager, &unit, MOR_STAGE_DIR, &stage);
+		expect_tree(&stage, cases[i].tree);
+		assert_memory_equal(stage.working_dir, stage.path, strlen(stage.path));
+		assert_string_equal(stage.working_dir + strlen(stage.path), cases[i].below);
+	}
+	mor_stage_drop(stager, &stage);
+}
+
+/* The machine's own file under that name will do, if it is the same. */
+static void test_dir_mode_counts_on_the_machine(void **state)
+{
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
+	char path[] = "/tmp/mortise-here-XXXXXX";
+	int fd = mkstemp(path);
+	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("ok.c", 1), INPUT(path, 2)));
+	struct mor_stage stage = { 0 };
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content_of(2), strlen(content_of(2))), strlen(content_of(2)));
+	fit(stager, &unit, MOR_STAGE_DIR, &stage);
+	expect_tree(&stage, "ok.c\n");
+	mor_stage_drop(stager, &stage);
+	assert_int_equal(write(fd, "!", 1), 1);
+	close(fd);
+	expect_refused(&unit, MOR_STAGE_DIR, "this machine has no such file with this content");
+	unlink(path);
 }
 
 static void test_no_path(void **state)
@@ -323,7 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_working_dir), MOR_TEST(test_root), MOR_TEST(test_empty_working_dir),
 		MOR_TEST(test_own_working_dir), MOR_TEST(test_many_steps_up), MOR_TEST(test_detours_of_arguments), MOR_TEST(test_dir_mode),
-		MOR_TEST(test_dir_mode_refuses), MOR_TEST(test_no_path), MOR_TEST(test_contradictions),
+		MOR_TEST(test_dir_mode_refuses), MOR_TEST(test_dir_mode_counts_on_the_machine), MOR_TEST(test_dir_mode_steps_up),
+		MOR_TEST(test_no_path), MOR_TEST(test_contradictions),
 		MOR_TEST(test_same_path_same_content), MOR_TEST(test_long_names), MOR_TEST(test_deep),
 		MOR_TEST(test_lacking), MOR_TEST(test_wrong_digest), MOR_TEST(test_other_archive_lacks_it),
 	};
