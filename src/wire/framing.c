@@ -55,7 +55,7 @@ static enum mor_item_kind say_more(const struct look *look, size_t scanned, size
 
 static enum mor_item_kind say(const struct look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
 {
-	look->d->scanned = look->d->depth = 0;
+	look->d->scanned = look->d->blanks = look->d->depth = 0;
 	look->d->in_string = look->d->escaped = false;
 	look->item->body = (struct mor_slice){ look->window + body, len };
 	look->item->used = used;
@@ -89,6 +89,18 @@ static size_t find_newline(const struct look *look)
 	const char *found = from < look->len ? memchr(look->window + from, '\n', look->len - from) : NULL;
 
 	return found ? (size_t)(found - look->window) : SIZE_MAX;
+}
+
+/* Index of the first byte that is no blank, or MOR_NOISE_MAX; looks at no byte twice either. */
+static size_t pass_blanks(const struct look *look)
+{
+	const char *w = look->window;
+	size_t i = look->d->blanks;
+
+	while (i < look->len && i < MOR_NOISE_MAX && (w[i] == ' ' || w[i] == '\t' || w[i] == '\r'))
+		i++;
+	look->d->blanks = i;
+	return i;
 }
 
 /* The line at the beginning of the window is known to be no frame, whatever else it holds. */
@@ -239,10 +251,8 @@ static enum mor_item_kind json_text(const struct look *look)
 static enum mor_item_kind deframe_line(const struct look *look)
 {
 	const char *w = look->window;
-	size_t i = 0;
+	size_t i = pass_blanks(look);
 
-	while (i < look->len && i < MOR_NOISE_MAX && (w[i] == ' ' || w[i] == '\t' || w[i] == '\r'))
-		i++;
 	if (i == MOR_NOISE_MAX)
 		return say(look, MOR_ITEM_BLANK, 0, 0, i);
 	if (i == look->len)
@@ -515,10 +525,8 @@ static int begins_headers(const struct look *look)
 static int begins_json(const struct look *look)
 {
 	const char *w = look->window;
-	size_t i = 0;
+	size_t i = pass_blanks(look);
 
-	while (i < look->len && i < MOR_NOISE_MAX && (w[i] == ' ' || w[i] == '\t' || w[i] == '\r'))
-		i++;
 	if (i == MOR_NOISE_MAX)
 		return 0;
 	if (i == look->len)

@@ -69,6 +69,7 @@ struct mor_deframer {
 	unsigned reads;  /* other framings that are taken too, as 1 << enum mor_framing; set after init */
 	size_t limit;    /* largest body; 0: none                                            */
 	size_t scanned;  /* bytes of the window already searched; 0 after each item          */
+	size_t blanks;   /* of them the leading blanks; 0 after each item                    */
 	uint64_t skip;   /* bytes of an oversize frame still to go by                        */
 	bool skip_line;  /* an oversize line is going by: until the next newline             */
 	unsigned depth;  /* EOF_ENDS: brackets open at `scanned`                             */

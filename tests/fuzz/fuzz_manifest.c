@@ -32,8 +32,7 @@ static void prepare(void)
 
 	if (dir[0])
 		return;
-	snprintf(dir, sizeof(dir), "/tmp/mortise-fuzz-XXXXXX");
-	CHECK(mkdtemp(dir));
+	fuzz_dir(dir);
 	atexit(cleanup);
 	CHECK(chdir(dir) == 0);
 	fd = open("plugin.py", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);

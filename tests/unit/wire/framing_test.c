@@ -340,6 +340,27 @@ static void long_lines_are_searched_once(void **state)
 	assert_int_equal(item.used, sizeof(window));
 }
 
+/* A byte that has been seen is spoilt afterwards: whoever looks again sees noise. */
+static void blanks_are_passed_once(void **state)
+{
+	static const unsigned reads[] = { 0, 1 << MOR_FRAMING_LINES };
+	char window[] = "      {}\n";
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct mor_deframer d;
+		struct mor_item item;
+
+		mor_deframer_init(&d, i ? MOR_FRAMING_HEADERS : MOR_FRAMING_LINES, 0, 0);
+		d.reads = reads[i];
+		window[0] = ' ';
+		assert_int_equal(mor_deframe(&d, window, 5, false, &item), MOR_ITEM_MORE);
+		window[0] = 'x';
+		assert_int_equal(mor_deframe(&d, window, sizeof(window) - 1, false, &item), MOR_ITEM_FRAME);
+		assert_int_equal(d.blanks, 0);
+	}
+}
+
 static void want_tells_what_is_needed(void **state)
 {
 	struct mor_deframer d;
@@ -411,6 +432,7 @@ int main(void)
 		MOR_TEST(mixed),
 		MOR_TEST(endless_noise),
 		MOR_TEST(long_lines_are_searched_once),
+		MOR_TEST(blanks_are_passed_once),
 		MOR_TEST(want_tells_what_is_needed),
 		MOR_TEST(what_is_written_is_read),
 		MOR_TEST(half_frames_are_not_written),
