@@ -141,6 +141,13 @@ void mor_outplace_fini(struct mor_outplace *place)
 	*place = (struct mor_outplace){ 0 };
 }
 
+int mor_outplace_open(const struct mor_outplace *place)
+{
+	if (place->descriptor >= 0)
+		return fcntl(place->descriptor, F_DUPFD_CLOEXEC, 0);
+	return open(place->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
+}
+
 /* A group that cannot be kept gets no more than others have. */
 void mor_outplace_dress(const struct mor_outplace *place, int fd)
 {
@@ -225,13 +232,6 @@ static int fail_beside(const char *path, int error, mortise_error *err)
 			      path);
 }
 
-static int open_in_place(const struct mor_outplace *place)
-{
-	if (place->descriptor >= 0)
-		return fcntl(place->descriptor, F_DUPFD_CLOEXEC, 0);
-	return open(place->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
-}
-
 int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mortise_error *err)
 {
 	int r;
@@ -241,7 +241,7 @@ int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mor
 	if (r < 0)
 		return r;
 	if (ret->place.in_place) {
-		ret->fd = open_in_place(&ret->place);
+		ret->fd = mor_outplace_open(&ret->place);
 		r = ret->fd < 0 ? fail_at(path, -errno, err) : 0;
 	} else {
 		r = make_beside(ret, mode);

@@ -41,6 +41,7 @@ struct mor_outfile {
 int mor_outplace_find(const char *path, struct mor_outplace *ret, mortise_error *err);
 void mor_outplace_fini(struct mor_outplace *place);
 char *mor_outplace_dir(const struct mor_outplace *place); /* where it lies, for mor_free(); NULL: no memory */
+int mor_outplace_open(const struct mor_outplace *place); /* what is in_place, to write to; -1 and errno */
 /* Makes `fd` look like what lies there: mode, group, owner. Nothing lies there: it stays as it is. */
 void mor_outplace_dress(const struct mor_outplace *place, int fd);
 

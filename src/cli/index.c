@@ -287,6 +287,18 @@ static int prepare(struct mor_index *x, mortise_error *err)
 
 /* ---- the loop ---- */
 
+static void tell_resumed(struct mor_index *x)
+{
+	struct mor_result_stats found = mor_result_stats(x->result);
+	const char *damage = mor_result_damage(x->result);
+
+	if (damage)
+		mor_note(x->cli, "warning: %s; going back to the last good record", damage);
+	if (x->args->resume)
+		mor_note(x->cli, "resuming: %zu of %zu units are there%s", found.kept, x->ref_count,
+			 found.dropped ? ", those after them are done again" : "");
+}
+
 static int least(int a, int b)
 {
 	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
@@ -319,10 +331,10 @@ static void work(struct mor_index *x)
 	}
 }
 
-static void clean_up(struct mor_index *x, bool finished)
+static void clean_up(struct mor_index *x)
 {
 	mor_driver_free(x->driver);
-	mor_result_free(x->result, finished);
+	mor_result_free(x->result);
 	mor_stager_free(x->stager);
 	mor_session_close(&x->session);
 	mor_vname_rules_free(x->rules);
@@ -341,24 +353,25 @@ static int index_run(struct mor_cli *cli)
 	struct mor_index x = { .cli = cli, .args = args, .begun_ms = mor_clock_ms() };
 	mortise_error err = { 0 };
 	int r, exit_code;
-	bool finished = false;
 
 	args->format = args->format ? args->format : "entries";
 	r = prepare(&x, &err);
 	if (r == 0) {
+		tell_resumed(&x);
 		mor_progress_start(&cli->progress, cli->err_terminal, x.ref_count);
 		mor_driver_start(x.driver, x.result);
 		work(&x);
 		mor_driver_tidy(x.driver);
 		mor_progress_clear(&cli->progress);
-		finished = !x.signals && !mor_driver_failure(x.driver);
+		if (!x.signals && !mor_driver_failure(x.driver))
+			mor_result_finish(x.result, &x.failure);
 		exit_code = mor_index_report(&x);
 	} else if (r == MORTISE_EINVAL) {
 		exit_code = mor_fail_usage(cli, &err);
 	} else {
 		exit_code = mor_fail_error(cli, &err);
 	}
-	clean_up(&x, finished);
+	clean_up(&x);
 	return exit_code;
 }
 

@@ -35,6 +35,7 @@ struct mor_index {
 	char identity[MOR_DIGEST_SIZE];
 	int signals; /* that were acted on */
 	int64_t begun_ms;
+	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
 	struct mor_buf failures, messages; /* elements of JSON arrays, for --json */
 };

@@ -86,13 +86,35 @@ static void write_array(struct mor_writer *w, const char *name, struct mor_buf *
 	mor_w_pair_raw(w, name, mor_buf_view(&array));
 }
 
+static const mortise_error *failure_of(const struct mor_index *x)
+{
+	return x->failure.code ? &x->failure : mor_driver_failure(x->driver);
+}
+
+/* What --resume found. */
+static void write_resumed(const struct mor_index *x, struct mor_writer *w)
+{
+	struct mor_result_stats result = mor_result_stats(x->result);
+	const char *damage = mor_result_damage(x->result);
+
+	if (!x->args->resume)
+		return;
+	mor_w_key(w, "resumed");
+	mor_w_object(w);
+	mor_w_pair_int(w, "kept", (int64_t)result.kept);
+	mor_w_pair_int(w, "dropped", (int64_t)result.dropped);
+	if (damage)
+		mor_w_pair(w, "damage", damage);
+	mor_w_end(w);
+}
+
 static void report_json(struct mor_index *x, bool ok)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 	struct mor_result_stats result = mor_result_stats(x->result);
 	struct mor_stager_stats staging = mor_stager_stats(x->stager);
-	const mortise_error *failure = mor_driver_failure(x->driver);
+	const mortise_error *failure = failure_of(x);
 
 	mor_w_object(&w);
 	mor_w_pair_bool(&w, "ok", ok);
@@ -108,6 +130,7 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "written_bytes", (int64_t)staging.written_bytes);
 	mor_w_pair_int(&w, "linked", (int64_t)staging.linked);
 	mor_w_end(&w);
+	write_resumed(x, &w);
 	mor_w_pair_int(&w, "elapsed_ms", mor_clock_ms() - x->begun_ms);
 	write_cpu(x, &w);
 	write_array(&w, "failures", &x->failures);
@@ -132,12 +155,13 @@ static void report_text(struct mor_index *x)
 	mor_note(x->cli, "%zu of %zu units, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, result.failed,
 		 x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli, "%zu units are left: the same command with --resume goes on", x->ref_count - settled);
+		mor_note(x->cli, "%zu units are left: the same command with --resume goes on; %s.partial has the others",
+			 x->ref_count - settled, x->args->output);
 }
 
 int mor_index_report(struct mor_index *x)
 {
-	const mortise_error *failure = mor_driver_failure(x->driver);
+	const mortise_error *failure = failure_of(x);
 	struct mor_result_stats result = mor_result_stats(x->result);
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 

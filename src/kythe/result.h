@@ -4,12 +4,13 @@
  * Units end in any order. A unit's bytes are read once, checked on their way, and only what was checked is kept: its
  * analyzer still runs and could write more. Those whose turn has not come wait in an unnamed file, the spool.
  *
- * What lies at the output's path, and its journal, stay as they are until there is something to write: a run whose analyzer
- * cannot even be started spoils nothing.
+ * Until the run is finished they lie beside the output, in OUTPUT.partial: what lies at the output's path stays as it is till
+ * then. A unit's bytes are appended, then its line to the journal (OUTPUT.journal, see journal.h); whoever is killed in between
+ * finds, on the next start, a partial output that is longer than its journal says, and cuts it. Both are looked through then:
+ * each line has a checksum, and one of the unit's bytes; the first that is not good, and all after it, is done again.
  *
- * A unit's bytes are appended to the output, then its line to the journal (OUTPUT.journal); whoever is killed in
- * between finds, on the next start, an output that is longer than its journal says, and cuts it. A run that comes to its
- * end removes the journal.
+ * What is there of an earlier run stays as well until there is something to write: a run whose analyzer cannot even be started
+ * spoils nothing.
  */
 #ifndef MOR_KYTHE_RESULT_H
 #define MOR_KYTHE_RESULT_H
@@ -38,10 +39,11 @@ enum mor_unit_state { MOR_UNIT_OPEN, MOR_UNIT_DONE, MOR_UNIT_FAILED };
 
 struct mor_result;
 
-/* MORTISE_EINPUT: the journal is of another run, or damaged; another process writes it. */
+/* MORTISE_EINPUT: the journal is of another run or version, or none; another process writes it; there can be none. */
 int mor_result_open(const struct mor_result_options *opt, struct mor_result **ret, mortise_error *err);
-/* finished: the run came to its end; the journal goes. NULL is fine; returns NULL. */
-struct mor_result *mor_result_free(struct mor_result *result, bool finished);
+/* The run has come to its end: the output gets its name, the journal goes. */
+int mor_result_finish(struct mor_result *result, mortise_error *err);
+struct mor_result *mor_result_free(struct mor_result *result); /* NULL is fine; returns NULL */
 
 /* What an earlier run settled already: of each unit its state and, if it failed, why (else NULL). */
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason);
@@ -62,7 +64,11 @@ int mor_result_failed(struct mor_result *result, size_t unit, const char *reason
 struct mor_result_stats {
 	uint64_t bytes;   /* of the output, earlier runs included */
 	size_t done, failed;
+	size_t empty;     /* of those that are done: without a byte */
+	size_t kept, dropped; /* of an earlier run: units that were good, lines that were not */
 };
 struct mor_result_stats mor_result_stats(const struct mor_result *result);
+/* What was wrong with what an earlier run left, or NULL. */
+const char *mor_result_damage(const struct mor_result *result);
 
 #endif

@@ -1,6 +1,5 @@
 """mortise index: interrupted, killed, resumed. The result is that of a run that nobody disturbed."""
 import json
-import os
 import random
 import signal
 import subprocess
@@ -18,6 +17,7 @@ class Runs(IndexCase):
     def setUp(self):
         super().setUp()
         self.result = self.dir / "result"
+        self.partial = self.dir / "result.partial"
         self.journal = self.dir / "result.journal"
 
     def start(self, kzip, *words, **how):
@@ -66,6 +66,8 @@ class Killed(Runs):
             time.sleep(took * (moment + dice.random()) / 20)
             process.kill()
             process.wait()
+            if self.result.exists():
+                self.assertEqual(self.result.read_bytes(), whole, "half a file")
             kept.add(len(self.lines()))
             report, _ = self.report(kzip, "-j2", "--resume")
             self.assertEqual(self.result.read_bytes(), whole, f"moment {moment}")
@@ -94,7 +96,8 @@ class Killed(Runs):
         self.until(lambda: self.held() and len(self.lines()) == 4, process)
         process.kill()
         process.wait()
-        with open(self.result, "ab") as file:
+        self.assertFalse(self.result.exists())
+        with open(self.partial, "ab") as file:
             file.write(b"\x7fhalf a record")  # killed between a unit's bytes and its line
         with open(self.journal, "a", encoding="utf-8") as file:
             file.write("done 4 9")  # and this line was being written
@@ -103,6 +106,8 @@ class Killed(Runs):
         self.expect_simple(entries, units)
         self.assertEqual([self.attempts(unit) for unit in units], [1] * 4 + [2] + [1] * 3)
         self.assertEqual((report["done"], report["units"]), (8, 8))
+        self.assertEqual(report["resumed"], {"kept": 4, "dropped": 0})
+        self.assertIn("resuming: 4 of 8 units are there\n", report["stderr"])
 
     def test_at_once(self):
         """The analyzers of the killed run are still being waited for: no reason to refuse the next one."""
@@ -147,11 +152,11 @@ class Resume(Runs):
         return kzip
 
     def refused(self, kzip, *words, text):
-        before = self.result.read_bytes()
+        before = self.partial.read_bytes(), self.journal.read_bytes()
         done = self.index(kzip, "--resume", "-o", self.result, *words)
         self.assertEqual(done.code, 4, done.err)
         self.assertIn(text, done.err)
-        self.assertEqual(self.result.read_bytes(), before)
+        self.assertEqual((self.partial.read_bytes(), self.journal.read_bytes()), before)
 
     def test_of_another_run(self):
         units = simple(2) + [Unit({"held.toy": HELD})]
@@ -164,25 +169,69 @@ class Resume(Runs):
         self.refused(kzip, "--vnames", rules, text="other records or options")
         self.report(kzip, "--resume")
 
+    def goes_back(self, units, kzip, damage, kept, dropped):
+        """Told in text and as JSON; what was good is not done again, the rest is, and the result is that of a run that nobody disturbed."""
+        for name in ("held", *(f"attempts-{unit.name}" for unit in units)):
+            (self.state / name).unlink(missing_ok=True)
+        report, entries = self.report(kzip, "--resume", "-j1")
+        self.expect_simple(entries, units)
+        self.assertEqual((report["resumed"]["kept"], report["resumed"]["dropped"]), (kept, dropped))
+        self.assertIn(damage, report["resumed"]["damage"])
+        self.assertIn(f"{report['resumed']['damage']}; going back to the last good record\n", report["stderr"])
+        self.assertIn(f"resuming: {kept} of {len(units)} units are there, those after them are done again\n", report["stderr"])
+        self.assertEqual([self.attempts(unit) for unit in units], [0] * kept + [1] * (len(units) - kept))
+
     def test_damaged_journal(self):
+        """A bit that flips, lines that are gone, twice there, swapped or not of this run: back to the last good one."""
         units = simple(3) + [Unit({"held.toy": HELD})]
         kzip = self.interrupted(units)
-        good = self.journal.read_text()
+        good, partial = self.journal.read_bytes(), self.partial.read_bytes()
         head, first, second, third = good.splitlines()
-        for bad in ("\n".join((head, second, first, third)), "\n".join((head, first, "nonsense", third)), "\n".join((head, first, first, third)),
-                    "\n".join((head, first, second, "done 99 9999")), "\n".join((head, first, second, "done 2 1")), f"{head}\n{first}\n\x00\x00\x00"):
-            self.journal.write_text(bad + "\n")
-            self.refused(kzip, text="damaged")
-        self.journal.write_text("something else\n")
+        flipped = bytearray(second)
+        flipped[30] ^= 4
+        for lines, line, kept in (((head, second, first, third), 2, 0), ((head, first, b"nonsense", third), 3, 1), ((head, first, first, third), 3, 1),
+                                  ((head, first, bytes(flipped), third), 3, 1), ((head, first, b"\0\0\0"), 3, 1), ((head[:-1] + b"x", first), 1, 0)):
+            self.journal.write_bytes(b"\n".join(lines) + b"\n")
+            self.partial.write_bytes(partial)
+            self.goes_back(units, kzip, f"result.journal: line {line} is damaged", kept, len(lines) - 1 - kept + (line == 1))
+        self.journal.write_bytes(b"something else\n")
+        self.partial.write_bytes(partial)
         self.refused(kzip, text="no journal of mortise index")
-        self.journal.write_text(good)
+        self.journal.write_bytes(good.replace(b"mortise-index 2", b"mortise-index 1"))
+        self.refused(kzip, text="of another version of mortise")
+
+    def test_damaged_output(self):
+        """A bit that flips in what was written, or bytes that are gone."""
+        units = simple(3) + [Unit({"held.toy": HELD})]
+        kzip = self.interrupted(units)
+        journal, partial = self.journal.read_bytes(), bytearray(self.partial.read_bytes())
+        partial[len(partial) // 2] ^= 1
+        self.partial.write_bytes(partial)
+        self.goes_back(units, kzip, "the bytes of unit 2 in", 1, 2)
+        self.journal.write_bytes(journal)
+        self.partial.write_bytes(partial[:10])
+        self.goes_back(units, kzip, "lacks bytes of unit 1", 0, 3)
+        self.journal.write_bytes(journal)
+        self.goes_back(units, kzip, "lacks bytes of unit 1", 0, 3)
+
+    def test_needs_a_file(self):
+        done = self.index(self.kzip(simple(1)), "--resume", "-o", "/dev/null")
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("/dev/null is no file that could be replaced", done.err)
+
+    def test_in_its_place(self):
+        """The result appears whole, behind a link as well; what was there stays until then."""
+        units = simple(2) + [Unit({"held.toy": HELD})]
+        (self.dir / "real").write_bytes(b"old")
+        (self.dir / "real").chmod(0o640)
+        self.result.symlink_to("real")
+        kzip = self.interrupted(units)
+        self.assertEqual((self.dir / "real").read_bytes(), b"old")
         _, entries = self.report(kzip, "--resume")
         self.expect_simple(entries, units)
-
-    def test_output_shorter(self):
-        kzip = self.interrupted(simple(3) + [Unit({"held.toy": HELD})])
-        os.truncate(self.result, 10)
-        self.refused(kzip, text="shorter")
+        self.assertTrue(self.result.is_symlink())
+        self.assertEqual((self.dir / "real").stat().st_mode & 0o777, 0o640)
+        self.assertEqual({path.name for path in self.dir.glob("re*")}, {"real", "result"})
 
     def test_without_a_journal(self):
         """Nothing to go on from: a run from the start."""
@@ -202,10 +251,11 @@ class Resume(Runs):
         """Nobody could be started: what lay there before stays, a result as well as half of one."""
         units = simple(2) + [Unit({"held.toy": HELD})]
         kzip = self.interrupted(units)
-        half, lines = self.result.read_bytes(), self.lines()
+        half, lines = self.partial.read_bytes(), self.lines()
         for words in ([], ["--resume"]):
             self.assertEqual(self.index(kzip, "-o", self.result, *words, analyzer=["/nonexistent"]).code, 3)
-            self.assertEqual((self.result.read_bytes(), self.lines()), (half, lines))
+            self.assertEqual((self.partial.read_bytes(), self.lines()), (half, lines))
+            self.assertFalse(self.result.exists())
         _, entries = self.report(kzip, "--resume")
         self.expect_simple(entries, units)
         self.assertEqual(self.attempts(units[0]), 1)

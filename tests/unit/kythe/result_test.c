@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,10 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "kythe/journal.h"
 #include "kythe/result.h"
 #include "kythe/stage_own.h"
+#include "kythe/sum.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UNITS 5
@@ -144,6 +147,15 @@ static void settle(struct mor_result *result, size_t unit)
 		done(result, unit, MOR_STREAM_PROTOBUF);
 }
 
+static void finish(struct mor_result *result)
+{
+	mortise_error err = { 0 };
+
+	if (mor_result_finish(result, &err) < 0)
+		fail_msg("%s", err.text);
+	mor_result_free(result);
+}
+
 static void whole(enum mor_stream_format form, struct mor_buf *out)
 {
 	for (size_t i = 0; i < UNITS; i++)
@@ -168,7 +180,7 @@ static void test_order_is_the_inputs(void **state)
 		assert_int_equal(mor_result_stats(result).done, 4);
 		assert_int_equal(mor_result_stats(result).failed, 1);
 		assert_int_equal(mor_result_stats(result).bytes, want.len);
-		mor_result_free(result, true);
+		finish(result);
 		expect_file("out", mor_buf_view(&want));
 		assert_int_equal(access(in_dir("out.journal"), F_OK), -1);
 	}
@@ -183,27 +195,40 @@ static void test_gap(void **state)
 	(void)state;
 	settle(result, 0);
 	settle(result, 4);
-	mor_result_free(result, false);
+	mor_result_free(result);
 	unit_bytes(0, MOR_STREAM_PROTOBUF, &first);
-	expect_file("out", mor_buf_view(&first));
+	expect_file("out.partial", mor_buf_view(&first));
 	assert_int_equal(access(in_dir("out.journal"), F_OK), 0);
 }
 
 static void test_journal_text(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf a = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf b = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf said = MOR_BUF_INIT;
 	struct mor_result *result = open_with((struct mor_result_options){ 0 });
-	char want[300];
+	uint64_t check;
 
 	(void)state;
 	settle(result, 0);
 	settle(result, 1);
 	settle(result, 2);
 	unit_bytes(0, MOR_STREAM_PROTOBUF, &a);
-	snprintf(want, sizeof(want), "mortise-index 1 " IDENTITY "\ndone 0 %zu\ndone 1 %zu\nfailed 2 %zu crashed: it\\x0afell over\n", a.len,
-		 2 * a.len, 2 * a.len);
-	expect_file("out.journal", mor_slice_of(want));
-	mor_result_free(result, false);
+	unit_bytes(1, MOR_STREAM_PROTOBUF, &b);
+	mor_buf_text(&want, "mortise-index 2 " IDENTITY " ");
+	check = mor_sum(want.data, want.len, 0);
+	mor_buf_printf(&want, "%016" PRIx64 "\n", check);
+	for (int i = 0; i < 3; i++) {
+		mor_buf_reset(&said, SIZE_MAX);
+		mor_buf_printf(&said, "%s %d %zu %016" PRIx64 "%s", i < 2 ? "done" : "failed", i, i ? a.len + b.len : a.len,
+			       i == 0 ? mor_sum(a.data, a.len, 0) : i == 1 ? mor_sum(b.data, b.len, 0) : mor_sum("", 0, 0),
+			       i < 2 ? "" : " crashed: it\\x0afell over");
+		check = mor_sum(said.data, said.len, check);
+		mor_buf_printf(&want, "%016" PRIx64 " %.*s\n", check, (int)said.len, said.data);
+	}
+	expect_file("out.journal", mor_buf_view(&want));
+	mor_result_free(result);
 }
 
 /* ---- formats ---- */
@@ -220,7 +245,7 @@ static void test_formats(void **state)
 
 			for (size_t k = 0; k < UNITS; k++)
 				done(result, k, from[i]);
-			mor_result_free(result, true);
+			finish(result);
 			for (size_t k = 0; k < UNITS; k++)
 				unit_bytes(k, to == MOR_RESULT_RAW ? from[i] : to == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF,
 					   &want);
@@ -239,7 +264,7 @@ static void test_to_a_descriptor(void **state)
 	assert_int_equal(mor_result_open(&opt, &result, &err), 0);
 	for (size_t i = UNITS; i-- > 0;)
 		settle(result, i);
-	mor_result_free(result, true);
+	finish(result);
 	assert_true(fcntl(opt.fd, F_GETFD) >= 0); /* it is the caller's */
 	close(opt.fd);
 	whole(MOR_STREAM_PROTOBUF, &want);
@@ -254,7 +279,7 @@ static void test_to_a_device(void **state)
 	(void)state;
 	for (size_t i = 0; i < UNITS; i++)
 		settle(result, i);
-	mor_result_free(result, true);
+	finish(result);
 	assert_int_equal(access("/dev/null.journal", F_OK), -1);
 }
 
@@ -267,9 +292,9 @@ static void full_run(struct mor_buf *out, struct mor_buf *journal)
 
 	for (size_t i = 0; i < UNITS; i++)
 		settle(result, i);
-	get_file("out", out);
+	get_file("out.partial", out);
 	get_file("out.journal", journal);
-	mor_result_free(result, true);
+	finish(result);
 }
 
 static size_t lines_in(const char *text, size_t len)
@@ -281,6 +306,35 @@ static size_t lines_in(const char *text, size_t len)
 	return count;
 }
 
+/* Goes on from what lies there, does what is left, and has the whole output in the end. How many units were kept. */
+static size_t go_on(struct mor_slice want, size_t *ret_dropped, char damage[300])
+{
+	struct mor_result *result = open_with((struct mor_result_options){ .resume = true });
+	struct mor_result_stats found = mor_result_stats(result);
+	const char *reason, *text = mor_result_damage(result);
+
+	snprintf(damage, 300, "%s", text ? text : "");
+	*ret_dropped = found.dropped;
+	assert_int_equal(found.done + found.failed, found.kept);
+	for (size_t unit = 0; unit < UNITS; unit++) {
+		enum mor_unit_state state = unit >= found.kept ? MOR_UNIT_OPEN : unit == 2 ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
+
+		assert_int_equal(mor_result_state(result, unit, &reason), state);
+		if (state == MOR_UNIT_FAILED)
+			assert_string_equal(reason, "crashed: it\\x0afell over");
+		if (state == MOR_UNIT_OPEN)
+			settle(result, unit);
+	}
+	assert_int_equal(mor_result_stats(result).done, 4);
+	assert_int_equal(mor_result_stats(result).failed, 1);
+	assert_int_equal(mor_result_stats(result).empty, 1);
+	finish(result);
+	expect_file("out", want);
+	assert_int_equal(access(in_dir("out.partial"), F_OK), -1);
+	assert_int_equal(access(in_dir("out.journal"), F_OK), -1);
+	return found.kept;
+}
+
 /* Killed at any byte of the journal, with anything behind what the journal knows of the output: nothing lost, nothing twice. */
 static void test_resume_at_every_byte(void **state)
 {
@@ -290,27 +344,15 @@ static void test_resume_at_every_byte(void **state)
 	(void)state;
 	full_run(&out, &journal);
 	for (size_t cut = 0; cut <= journal.len; cut++) {
-		struct mor_result *result;
-		const char *reason;
-		size_t known = lines_in(journal.data, cut), settled = known ? known - 1 : 0;
+		size_t known = lines_in(journal.data, cut), dropped;
+		char damage[300];
 
 		put_file("out.journal", (struct mor_slice){ journal.data, cut });
-		put_file("out", mor_buf_view(&out)); /* bytes are written before their line: never fewer than it says */
-		result = open_with((struct mor_result_options){ .resume = true });
-		for (size_t unit = 0; unit < UNITS; unit++) {
-			enum mor_unit_state want = unit >= settled ? MOR_UNIT_OPEN : unit == 2 ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
-
-			assert_int_equal(mor_result_state(result, unit, &reason), want);
-			if (want == MOR_UNIT_FAILED)
-				assert_string_equal(reason, "crashed: it\\x0afell over");
-			if (want == MOR_UNIT_OPEN)
-				settle(result, unit);
-		}
-		expect_file("out.journal", mor_buf_view(&journal));
-		assert_int_equal(mor_result_stats(result).done, 4);
-		assert_int_equal(mor_result_stats(result).failed, 1);
-		mor_result_free(result, true);
-		expect_file("out", mor_buf_view(&out));
+		put_file("out.partial", mor_buf_view(&out)); /* bytes are written before their line: never fewer than it says */
+		put_file("out", MOR_SLICE("older"));
+		assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), known ? known - 1 : 0);
+		assert_string_equal(damage, "");
+		assert_int_equal(dropped, 0);
 	}
 }
 
@@ -320,23 +362,104 @@ static void test_resume_with_torn_output(void **state)
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf journal = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf one = MOR_BUF_INIT;
-	const char *second;
+	size_t second, dropped;
+	char damage[300];
 
 	(void)state;
 	full_run(&out, &journal);
 	unit_bytes(0, MOR_STREAM_PROTOBUF, &one);
-	second = strstr(journal.data, "done 1");
+	for (second = 0; lines_in(journal.data, second) < 2;)
+		second++;
 	for (size_t size = one.len; size <= out.len; size++) {
-		struct mor_result *result;
-
-		put_file("out.journal", (struct mor_slice){ journal.data, (size_t)(second - journal.data) });
-		put_file("out", (struct mor_slice){ out.data, size });
-		result = open_with((struct mor_result_options){ .resume = true });
-		for (size_t unit = 1; unit < UNITS; unit++)
-			settle(result, unit);
-		mor_result_free(result, true);
-		expect_file("out", mor_buf_view(&out));
+		put_file("out.journal", (struct mor_slice){ journal.data, second });
+		put_file("out.partial", (struct mor_slice){ out.data, size });
+		assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), 1);
+		assert_string_equal(damage, "");
 	}
+}
+
+/* Every bit of the journal: noticed, and gone back to the last good line; or refused, where the line says what the file is. Only
+ * a last line that has lost its newline looks like one that was being written. */
+static void test_every_bit_of_the_journal(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf journal = MOR_BUF_INIT;
+	size_t name = strlen("mortise-index 2 "), refused = 0, dropped;
+
+	(void)state;
+	full_run(&out, &journal);
+	for (size_t bit = 0; bit < 8 * journal.len; bit++) {
+		size_t at = bit / 8, lines = lines_in(journal.data, at), kept;
+		struct mor_result_options opt = { .path = in_dir("out"), .units = UNITS, .identity = IDENTITY, .resume = true };
+		struct mor_result *result = NULL;
+		mortise_error err = { 0 };
+		char damage[300];
+
+		journal.data[at] ^= (char)(1 << bit % 8);
+		put_file("out.journal", mor_buf_view(&journal));
+		put_file("out.partial", mor_buf_view(&out));
+		journal.data[at] ^= (char)(1 << bit % 8);
+		if (at < name) {
+			assert_int_equal(mor_result_open(&opt, &result, &err), MORTISE_EINPUT);
+			refused++;
+			continue;
+		}
+		kept = go_on(mor_buf_view(&out), &dropped, damage);
+		assert_int_equal(kept, lines ? lines - 1 : 0);
+		if (at + 1 < journal.len)
+			assert_non_null(strstr(damage, "out.journal: line "));
+		assert_true(at + 1 == journal.len || dropped > 0);
+	}
+	assert_int_equal(refused, 8 * name);
+}
+
+/* Every bit of the output: the units before it are kept, the one that it is in is not. */
+static void test_every_bit_of_the_output(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf journal = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf unit = MOR_BUF_INIT;
+	size_t dropped, in = 0;
+
+	(void)state;
+	full_run(&out, &journal);
+	for (size_t bit = 0; bit < 8 * out.len; bit++) {
+		char damage[300];
+
+		while (unit.len <= bit / 8) {
+			if (in != 2)
+				unit_bytes(in, MOR_STREAM_PROTOBUF, &unit);
+			in++;
+		}
+		out.data[bit / 8] ^= (char)(1 << bit % 8);
+		put_file("out.journal", mor_buf_view(&journal));
+		put_file("out.partial", mor_buf_view(&out));
+		out.data[bit / 8] ^= (char)(1 << bit % 8);
+		assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), in - 1);
+		assert_non_null(strstr(damage, "are not those that were written"));
+		assert_int_equal(dropped, UNITS + 1 - in);
+	}
+}
+
+/* Shorter than the journal says, or not there at all. */
+static void test_output_shorter(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf journal = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf one = MOR_BUF_INIT;
+	size_t dropped;
+	char damage[300];
+
+	(void)state;
+	full_run(&out, &journal);
+	unit_bytes(0, MOR_STREAM_PROTOBUF, &one);
+	put_file("out.journal", mor_buf_view(&journal));
+	put_file("out.partial", (struct mor_slice){ out.data, one.len + 1 });
+	assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), 1);
+	assert_non_null(strstr(damage, "out.partial lacks bytes of unit 2"));
+	put_file("out.journal", mor_buf_view(&journal));
+	assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), 0);
+	assert_int_equal(dropped, UNITS);
 }
 
 static void expect_refused(const char *text)
@@ -346,12 +469,20 @@ static void expect_refused(const char *text)
 	struct mor_result *result = NULL;
 	mortise_error err = { 0 };
 
-	get_file("out", &before);
+	get_file("out.partial", &before);
 	assert_int_equal(mor_result_open(&opt, &result, &err), MORTISE_EINPUT);
 	if (!strstr(err.text, text))
 		fail_msg("\"%s\" lacks \"%s\"", err.text, text);
 	assert_null(result);
-	expect_file("out", mor_buf_view(&before)); /* nothing was touched */
+	expect_file("out.partial", mor_buf_view(&before)); /* nothing was touched */
+}
+
+static void put_head(const char *identity, struct mor_buf *out)
+{
+	uint64_t check;
+
+	mor_buf_reset(out, SIZE_MAX);
+	mor_journal_head(identity, &check, out);
 }
 
 static void test_journal_refused(void **state)
@@ -359,27 +490,49 @@ static void test_journal_refused(void **state)
 	static const struct {
 		const char *journal, *text;
 	} cases[] = {
-		{ "something else\n", "is no journal of mortise index" },
-		{ "mortise-index 2 " IDENTITY "\n", "is no journal of mortise index" },
-		{ "mortise-index 1 ffff456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", "is of a run with other records or options" },
-		{ "mortise-index 1 ffff\n", "is of a run with other records or options" },
-		{ "mortise-index 1 " IDENTITY "x\n", "is of a run with other records or options" },
-		{ "mortise-index 1 " IDENTITY "\ndone 1 0\n", "is damaged at byte 81" },
-		{ "mortise-index 1 " IDENTITY "\ndone 0 5\ndone 1 3\n", "is damaged at byte 90" },
-		{ "mortise-index 1 " IDENTITY "\ndone 0 5\ndone 0 5\n", "is damaged at byte 90" },
-		{ "mortise-index 1 " IDENTITY "\nlost 0 5\n", "is damaged" },
-		{ "mortise-index 1 " IDENTITY "\n\n", "is damaged" },
-		{ "mortise-index 1 " IDENTITY "\ndone 0 99999999\n", "out is shorter than its journal says" },
-		{ "mortise-index 1 " IDENTITY "\ndone 0 0\ndone 1 0\ndone 2 0\ndone 3 0\ndone 4 0\ndone 5 0\n", "is damaged" },
+		{ "something else\n", "this is no journal of mortise index" },
+		{ "mortise-index 1 " IDENTITY "\n", "of another version of mortise" },
+		{ "mortise-index 1 " IDENTITY "\ndone 0 5\n", "of another version of mortise" },
+		{ "mortise-index 3 \n", "of another version of mortise" },
 	};
+	MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
 
 	(void)state;
-	put_file("out", MOR_SLICE("0123456789"));
+	put_file("out.partial", MOR_SLICE("0123456789"));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		put_file("out.journal", mor_slice_of(cases[i].journal));
 		expect_refused(cases[i].text);
 	}
+	put_head("ffff456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", &other);
+	put_file("out.journal", mor_buf_view(&other));
+	expect_refused("it is of a run with other records or options");
 	unlink(in_dir("out.journal"));
+	unlink(in_dir("out.partial"));
+}
+
+/* Lines with good checksums that say what cannot be: of a program that has gone wrong. */
+static void test_lines_that_do_not_follow(void **state)
+{
+	static const struct mor_journal_line bad[] = {
+		{ .unit = 1 }, { .unit = 0, .bytes = 10 }, { .unit = UNITS }, { .unit = UINT64_MAX }, { .unit = 0, .bytes = UINT64_MAX },
+	};
+	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
+
+	(void)state;
+	whole(MOR_STREAM_PROTOBUF, &want);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+		uint64_t check;
+		size_t dropped;
+		char damage[300];
+
+		mor_journal_head(IDENTITY, &check, &text);
+		mor_journal_add(&bad[i], &check, &text);
+		put_file("out.journal", mor_buf_view(&text));
+		assert_int_equal(go_on(mor_buf_view(&want), &dropped, damage), 0);
+		assert_int_equal(dropped, 1);
+		assert_true(damage[0]);
+	}
 }
 
 /* Without --resume a journal that lies there does not matter. */
@@ -390,11 +543,12 @@ static void test_without_resume_anew(void **state)
 
 	(void)state;
 	put_file("out", MOR_SLICE("old bytes"));
+	put_file("out.partial", MOR_SLICE("older bytes"));
 	put_file("out.journal", MOR_SLICE("rubbish"));
 	result = open_with((struct mor_result_options){ 0 });
 	for (size_t i = 0; i < UNITS; i++)
 		settle(result, i);
-	mor_result_free(result, true);
+	finish(result);
 	whole(MOR_STREAM_PROTOBUF, &want);
 	expect_file("out", mor_buf_view(&want));
 }
@@ -404,8 +558,43 @@ static void test_two_at_once(void **state)
 	struct mor_result *first = open_with((struct mor_result_options){ 0 });
 
 	(void)state;
+	settle(first, 0);
 	expect_refused("another run writes it");
-	mor_result_free(first, true);
+	finish(first);
+}
+
+/* Until it is whole, what lies there stays; then the link still points, and mode is as it was. */
+static void test_in_its_place(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
+	struct mor_result *result;
+	struct stat st;
+
+	(void)state;
+	put_file("real", MOR_SLICE("old bytes"));
+	assert_int_equal(chmod(in_dir("real"), 0604), 0);
+	assert_int_equal(symlink("real", in_dir("link")), 0);
+	result = open_with((struct mor_result_options){ .path = in_dir("link") });
+	for (size_t i = 0; i < UNITS; i++)
+		settle(result, i);
+	expect_file("real", MOR_SLICE("old bytes"));
+	finish(result);
+	whole(MOR_STREAM_PROTOBUF, &want);
+	expect_file("real", mor_buf_view(&want));
+	assert_int_equal(lstat(in_dir("link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat(in_dir("real"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0604);
+}
+
+/* Opened, and nothing came of it. */
+static void test_leaves_nothing(void **state)
+{
+	(void)state;
+	mor_result_free(open_with((struct mor_result_options){ .path = in_dir("fresh") }));
+	assert_int_equal(access(in_dir("fresh"), F_OK), -1);
+	assert_int_equal(access(in_dir("fresh.partial"), F_OK), -1);
+	assert_int_equal(access(in_dir("fresh.journal"), F_OK), -1);
 }
 
 /* ---- what goes wrong ---- */
@@ -433,13 +622,13 @@ static void test_disk_full(void **state)
 	assert_string_equal(err.text, "writing the result: File too large");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	signal(SIGXFSZ, SIG_DFL);
-	mor_result_free(result, false);
+	mor_result_free(result);
 	result = open_with((struct mor_result_options){ .format = MOR_RESULT_JSON, .resume = true });
 	assert_int_equal(mor_result_state(result, 0, &reason), MOR_UNIT_DONE);
 	assert_int_equal(mor_result_state(result, 1, &reason), MOR_UNIT_OPEN);
 	for (size_t i = 1; i < UNITS; i++)
 		done(result, i, MOR_STREAM_PROTOBUF);
-	mor_result_free(result, true);
+	finish(result);
 	for (size_t i = 0; i < UNITS; i++)
 		unit_bytes(i, MOR_STREAM_LINES, &want);
 	expect_file("out", mor_buf_view(&want));
@@ -457,7 +646,7 @@ static int starved_piece(void)
 		r = mor_result_failed(result, 1, "because", &err);
 	if (r == 0)
 		r = put(result, 0, MOR_SLICE("\x05\x0a\x00\x22\x01/"), 6, MOR_STREAM_PROTOBUF, &records, &err); /* an empty source, fact "/" */
-	mor_result_free(result, false);
+	mor_result_free(result);
 	return r;
 }
 
@@ -501,10 +690,10 @@ static int check(struct mor_slice bytes, uint64_t size, enum mor_stream_format f
 
 			for (size_t i = 0; i <= unit; i++)
 				unit_bytes(i, MOR_STREAM_PROTOBUF, &want);
-			expect_file("out", mor_buf_view(&want));
+			expect_file("out.partial", mor_buf_view(&want));
 		}
 	}
-	mor_result_free(result, true);
+	finish(result);
 	return r < 0 ? r : (int)records;
 }
 
@@ -549,6 +738,8 @@ int main(void)
 		MOR_TEST(test_order_is_the_inputs), MOR_TEST(test_gap), MOR_TEST(test_journal_text), MOR_TEST(test_formats),
 		MOR_TEST(test_to_a_descriptor), MOR_TEST(test_to_a_device), MOR_TEST(test_resume_at_every_byte),
 		MOR_TEST(test_resume_with_torn_output), MOR_TEST(test_journal_refused), MOR_TEST(test_without_resume_anew),
+		MOR_TEST(test_every_bit_of_the_journal), MOR_TEST(test_every_bit_of_the_output), MOR_TEST(test_output_shorter),
+		MOR_TEST(test_lines_that_do_not_follow), MOR_TEST(test_in_its_place), MOR_TEST(test_leaves_nothing),
 		MOR_TEST(test_two_at_once), MOR_TEST(test_disk_full), MOR_TEST(test_starved), MOR_TEST(test_truncated),
 		MOR_TEST(test_content),
 	};
