@@ -74,6 +74,8 @@ static void on_unit(const struct mor_unit_end *end, void *arg)
 
 	x->cli->progress.done++;
 	x->records += end->records;
+	if (end->empty)
+		mor_index_note_empty(x, end);
 	if (!end->reason)
 		return;
 	x->cli->progress.failed++;

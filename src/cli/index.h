@@ -37,11 +37,13 @@ struct mor_index {
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
-	struct mor_buf failures, messages; /* elements of JSON arrays, for --json */
+	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
 };
 
 /* A record has failed for good: one line now, one element of the report. */
 void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end);
+/* A record is done, and its analyzer has written nothing for it. */
+void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end);
 void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log);
 int mor_index_report(struct mor_index *x); /* the exit code */
 void mor_index_report_free(struct mor_index *x);

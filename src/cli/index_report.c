@@ -18,20 +18,41 @@ static void begin_element(struct mor_buf *array)
 		mor_buf_byte(array, ',');
 }
 
+static const char *printable_title(const struct mor_unit_end *end, char *out, size_t size)
+{
+	return mor_printable(mor_slice_of(*end->title ? end->title : end->digest), out, size);
+}
+
+static void begin_unit(struct mor_writer *w, const struct mor_unit_end *end)
+{
+	begin_element(w->out);
+	mor_w_object(w);
+	mor_w_pair(w, "unit", end->digest);
+	mor_w_pair(w, "name", end->title);
+	mor_w_pair(w, "kzip", end->kzip);
+}
+
+void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end)
+{
+	struct mor_writer w = { .out = &x->empties };
+	char title[300];
+
+	mor_note(x->cli, "warning: %s: the analyzer wrote nothing%s", printable_title(end, title, sizeof(title)),
+		 end->earlier ? " (in an earlier run)" : "");
+	begin_unit(&w, end);
+	mor_w_pair_bool(&w, "earlier", end->earlier);
+	mor_w_end(&w);
+}
+
 void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 {
 	struct mor_writer w = { .out = &x->failures };
 	char title[300], reason[800];
 
-	mor_printable(mor_slice_of(*end->title ? end->title : end->digest), title, sizeof(title));
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
-	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli), title, reason,
-		 end->earlier ? " (in an earlier run)" : "");
-	begin_element(&x->failures);
-	mor_w_object(&w);
-	mor_w_pair(&w, "unit", end->digest);
-	mor_w_pair(&w, "name", end->title);
-	mor_w_pair(&w, "kzip", end->kzip);
+	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli),
+		 printable_title(end, title, sizeof(title)), reason, end->earlier ? " (in an earlier run)" : "");
+	begin_unit(&w, end);
 	mor_w_pair(&w, "reason", end->reason);
 	mor_w_pair_int(&w, "attempts", end->attempts);
 	mor_w_pair_bool(&w, "earlier", end->earlier);
@@ -121,6 +142,7 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "units", (int64_t)x->ref_count);
 	mor_w_pair_int(&w, "done", (int64_t)result.done);
 	mor_w_pair_int(&w, "failed", (int64_t)result.failed);
+	mor_w_pair_int(&w, "empty", (int64_t)result.empty);
 	mor_w_pair_int(&w, "entries", (int64_t)x->records);
 	mor_w_pair_int(&w, "bytes", (int64_t)result.bytes);
 	mor_w_pair(&w, "view", mor_driver_uses_namespace(x->driver) ? "namespace" : "directory");
@@ -128,12 +150,14 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "written", (int64_t)staging.written);
 	mor_w_pair_int(&w, "written_bytes", (int64_t)staging.written_bytes);
+	mor_w_pair_int(&w, "mended", (int64_t)staging.mended);
 	mor_w_pair_int(&w, "linked", (int64_t)staging.linked);
 	mor_w_end(&w);
 	write_resumed(x, &w);
 	mor_w_pair_int(&w, "elapsed_ms", mor_clock_ms() - x->begun_ms);
 	write_cpu(x, &w);
 	write_array(&w, "failures", &x->failures);
+	write_array(&w, "empty_units", &x->empties);
 	write_array(&w, "messages", &x->messages);
 	if (failure)
 		mor_w_pair(&w, "error", failure->text);
@@ -150,10 +174,12 @@ static void report_text(struct mor_index *x)
 	struct mor_result_stats result = mor_result_stats(x->result);
 	int64_t ms = mor_clock_ms() - x->begun_ms;
 	size_t settled = result.done + result.failed;
-	char bytes[32];
+	char bytes[32], empty[40] = "";
 
-	mor_note(x->cli, "%zu of %zu units, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, result.failed,
-		 x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
+	if (result.empty)
+		snprintf(empty, sizeof(empty), " (%zu empty)", result.empty);
+	mor_note(x->cli, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
+		 result.failed, x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
 		mor_note(x->cli, "%zu units are left: the same command with --resume goes on; %s.partial has the others",
 			 x->ref_count - settled, x->args->output);
@@ -163,8 +189,12 @@ int mor_index_report(struct mor_index *x)
 {
 	const mortise_error *failure = failure_of(x);
 	struct mor_result_stats result = mor_result_stats(x->result);
+	uint64_t mended = mor_stager_stats(x->stager).mended;
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 
+	if (mended)
+		mor_note(x->cli, "warning: %" PRIu64 " %s in %s had been altered: written anew from the archive", mended,
+			 mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
 	if (x->cli->json)
 		report_json(x, ok);
 	else
@@ -181,5 +211,6 @@ int mor_index_report(struct mor_index *x)
 void mor_index_report_free(struct mor_index *x)
 {
 	mor_buf_fini(&x->failures);
+	mor_buf_fini(&x->empties);
 	mor_buf_fini(&x->messages);
 }

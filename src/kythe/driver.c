@@ -321,7 +321,8 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	return NULL;
 }
 
-/* What a run before this one settled is settled. The journal has no names; who failed is worth reading its record again. */
+/* What a run before this one settled is settled. The journal has no names; who failed, or has nothing, is worth reading its
+ * record again. */
 static void take_earlier(struct mor_driver *driver)
 {
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
@@ -331,13 +332,13 @@ static void take_earlier(struct mor_driver *driver)
 		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
 					    .digest = mor_kzip_unit_digest(record->kzip, record->number),
-					    .kzip = mor_kzip_path(record->kzip) };
+					    .kzip = mor_kzip_path(record->kzip), .empty = mor_result_empty(driver->result, i) };
 
 		if (state == MOR_UNIT_OPEN)
 			continue;
 		driver->items[i].state = ITEM_SETTLED;
 		driver->settled++;
-		if (reason && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0)
+		if ((reason || end.empty) && mor_kzip_unit_read(record->kzip, record->number, &unit, NULL) == 0)
 			end.title = mor_unit_title(unit);
 		driver->opt.events.on_unit(&end, driver->opt.events.arg);
 	}

@@ -38,6 +38,7 @@ struct mor_unit_end {
 	const char *reason; /* NULL: it is done */
 	unsigned attempts;
 	uint64_t records, bytes;
+	bool empty;         /* it is done, and nothing was written for it */
 	bool earlier;       /* settled by a run before this one */
 };
 

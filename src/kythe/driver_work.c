@@ -34,7 +34,7 @@ static void tell_end(struct worker *worker, const char *reason, uint64_t records
 				    .attempts = driver->items[worker->item].attempts + (reason == NULL),
 				    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 				    .title = worker->unit ? mor_unit_title(worker->unit) : "",
-				    .kzip = mor_kzip_path(record->kzip) };
+				    .kzip = mor_kzip_path(record->kzip), .empty = !reason && bytes == 0 };
 
 	driver->opt.events.on_unit(&end, driver->opt.events.arg);
 }

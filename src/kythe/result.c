@@ -25,6 +25,11 @@ enum mor_unit_state mor_result_state(const struct mor_result *result, size_t uni
 	return result->units[unit].state;
 }
 
+bool mor_result_empty(const struct mor_result *result, size_t unit)
+{
+	return result->units[unit].empty;
+}
+
 struct mor_result_stats mor_result_stats(const struct mor_result *result)
 {
 	struct mor_result_stats stats = result->stats;
@@ -258,6 +263,7 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 		return r;
 	result->units[unit].state = MOR_UNIT_DONE;
 	result->stats.done++;
+	result->units[unit].empty = output->bytes == 0;
 	result->stats.empty += output->bytes == 0;
 	return flush(result, err);
 }

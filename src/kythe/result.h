@@ -48,6 +48,8 @@ struct mor_result *mor_result_free(struct mor_result *result); /* NULL is fine; 
 /* What an earlier run settled already: of each unit its state and, if it failed, why (else NULL). */
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason);
 
+bool mor_result_empty(const struct mor_result *result, size_t unit); /* it is done, and has no bytes */
+
 struct mor_unit_output {
 	int fd;        /* at its beginning */
 	uint64_t size; /* what lies beyond is not looked at */

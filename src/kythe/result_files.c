@@ -128,7 +128,8 @@ static int take_line(struct mor_result *result, const struct mor_journal_line *l
 	unit->state = line->failed ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
 	result->stats.failed += line->failed;
 	result->stats.done += !line->failed;
-	result->stats.empty += !line->failed && line->bytes == result->bytes;
+	unit->empty = !line->failed && line->bytes == result->bytes;
+	result->stats.empty += unit->empty;
 	result->stats.kept++;
 	result->bytes = line->bytes;
 	result->next++;

@@ -10,6 +10,7 @@
 struct ended {
 	enum mor_unit_state state;
 	char *reason; /* why it failed */
+	bool empty;   /* done, without a byte */
 	uint64_t sum; /* of its bytes */
 	uint64_t at, size; /* its bytes in the spool, while they wait for their turn */
 };

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "kythe/digest.h"
 #include "kythe/path.h"
+#include "kythe/stage_blobs.h"
 #include "kythe/stage_items.h"
 #include "kythe/stage_own.h"
 #include "kythe/stage_tree.h"
@@ -31,10 +32,11 @@
 struct mor_stager {
 	char *cache; /* absolute */
 	char owner[32]; /* the name of our directory below stages/ */
-	int blobs, all_stages;
+	int all_stages;
 	int stages; /* ours; its lock says that we live */
+	struct mor_blobs blobs;
 	unsigned next;
-	struct mor_stager_stats stats;
+	uint64_t linked;
 };
 
 /* ---- the stager ---- */
@@ -101,7 +103,7 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return -errno;
-	r = mor_make_dir_at(top, "blobs", &stager->blobs);
+	r = mor_make_dir_at(top, "blobs", &stager->blobs.dir);
 	if (r == 0)
 		r = mor_make_dir_at(top, "stages", &stager->all_stages);
 	mor_fd_close(&top);
@@ -109,7 +111,10 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 		return r;
 	keep_apart(stager->all_stages); /* contents, too, are made there */
 	mor_remove_orphans(stager->all_stages);
-	return make_owner(stager);
+	r = make_owner(stager);
+	stager->blobs.work = stager->stages;
+	stager->blobs.place = stager->cache;
+	return r;
 }
 
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
@@ -119,7 +124,7 @@ int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *er
 
 	if (!stager)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	stager->blobs = stager->stages = stager->all_stages = -1;
+	stager->blobs.dir = stager->stages = stager->all_stages = -1;
 	r = open_cache(stager, cache);
 	if (r < 0) {
 		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "cache %s", cache);
@@ -136,7 +141,8 @@ struct mor_stager *mor_stager_free(struct mor_stager *stager)
 		return NULL;
 	if (stager->stages >= 0)
 		unlinkat(stager->all_stages, stager->owner, AT_REMOVEDIR); /* stages that were not dropped stay */
-	mor_fd_close(&stager->blobs);
+	mor_blobs_fini(&stager->blobs);
+	mor_fd_close(&stager->blobs.dir);
 	mor_fd_close(&stager->stages);
 	mor_fd_close(&stager->all_stages);
 	free(stager->cache);
@@ -151,51 +157,13 @@ const char *mor_stager_path(const struct mor_stager *stager)
 
 struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 {
-	return stager->stats;
+	const struct mor_blobs *blobs = &stager->blobs;
+
+	return (struct mor_stager_stats){ .written = blobs->written, .written_bytes = blobs->written_bytes, .mended = blobs->mended,
+					  .linked = stager->linked };
 }
 
-/* ---- blobs ---- */
-
-static int write_piece(const void *bytes, size_t len, void *arg)
-{
-	return mor_fd_write_all(*(int *)arg, bytes, len) < 0 ? MORTISE_ESYSTEM : 0;
-}
-
-/* In our own directory until its bytes are known to be right; of two that write the same blob, either may win. */
-static int write_blob(struct mor_stager *stager, struct mor_kzip *kzip, const char *digest, mortise_error *err)
-{
-	char temporary[40];
-	struct stat st = { 0 };
-	int fd, r;
-
-	snprintf(temporary, sizeof(temporary), "blob.%u", stager->next++);
-	fd = openat(stager->stages, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
-	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/stages/%s/%s", stager->cache, stager->owner, temporary);
-	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
-	/* A constant time: what an analyzer sees must not depend on when it was staged. */
-	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 || fstat(fd, &st) < 0))
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/stages/%s/%s", stager->cache, stager->owner, temporary);
-	mor_fd_close(&fd);
-	if (r == 0 && renameat(stager->stages, temporary, stager->blobs, digest) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/blobs/%s", stager->cache, digest);
-	if (r < 0) {
-		unlinkat(stager->stages, temporary, 0);
-		return r;
-	}
-	stager->stats.written++;
-	stager->stats.written_bytes += (uint64_t)st.st_size;
-	return 0;
-}
-
-/* Ours are read-only, of the size that the archive tells, and have our time: what is not was touched by somebody. */
-static bool blob_is_there(const struct mor_stager *stager, const char *name, uint64_t size)
-{
-	struct stat st;
-
-	return fstatat(stager->blobs, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	       (st.st_mode & 0777) == 0444 && st.st_mtim.tv_sec == 1 && st.st_mtim.tv_nsec == 0 && (uint64_t)st.st_size == size;
-}
+/* ---- contents ---- */
 
 static int fail_lacking(const struct mor_item *item, mortise_error *err)
 {
@@ -209,9 +177,7 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 
 	if (!mor_digest_valid(item->digest) || !mor_kzip_file_find(kzip, item->digest, &number))
 		return fail_lacking(item, err);
-	if (blob_is_there(stager, item->digest, mor_kzip_file_size(kzip, number)))
-		return 0;
-	r = write_blob(stager, kzip, item->digest, err);
+	r = mor_blobs_ensure(&stager->blobs, kzip, number, err);
 	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
 }
 
@@ -268,7 +234,7 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 		error = r < 0 ? 0 : mor_stage_tree_put(tree, item);
 		if (error < 0)
 			r = fail_item(item, error, err);
-		stager->stats.linked += r == 0 && !mor_item_is_dir(item);
+		stager->linked += r == 0 && !mor_item_is_dir(item);
 	}
 	return r;
 }
@@ -330,7 +296,7 @@ static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct 
 
 	if (root < 0)
 		return r < 0 ? r : mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
-	mor_stage_tree_init(ret, root, stager->blobs);
+	mor_stage_tree_init(ret, root, stager->blobs.dir);
 	ret->parent = stager->stages;
 	snprintf(ret->spare_name, sizeof(ret->spare_name), "%.20s" SPARE, name);
 	ret->spare_count = &stage->spares;

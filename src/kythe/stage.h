@@ -2,7 +2,7 @@
  * Staging: the files of a record, put where an analyzer will find them.
  *
  * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what was there
- * before is not written again. A stage is a directory tree of hard links into it: CACHE/stages/OWNER/N/usr/include/x.h for
+ * before, and is what it was, is not written again (stage_blobs.h). A stage is a directory tree of hard links into it: CACHE/stages/OWNER/N/usr/include/x.h for
  * the record's /usr/include/x.h. Equal contents are one inode. OWNER is locked while its stager lives.
  *
  * Paths come from archives and are hostile. They are cleaned as text against the working directory before anything is made,
@@ -35,7 +35,8 @@ static inline void mor_stager_fini(struct mor_stager **stager)
 const char *mor_stager_path(const struct mor_stager *stager); /* of the cache, absolute */
 
 struct mor_stager_stats {
-	uint64_t written, written_bytes; /* blobs that were not there                          */
+	uint64_t written, written_bytes; /* contents that were not there, or not as they should be */
+	uint64_t mended;                 /* of these: were there, but altered                  */
 	uint64_t linked;                 /* files of stages                                    */
 };
 struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager);

@@ -199,6 +199,7 @@ wire.note("log", message={"message": "snake", "context_url": "h.toy", "span": {"
 wire.note("log", message={"message": "line only", "span": {"start": {"lineNumber": 9}}})
 wire.note("log", message={"message": "two\\nlines \\x1b[31m"})
 wire.note("log", message={"no": "text"})
+out.fact("/t", "x")
 done(message={"message": "the end", "span": {"start": {"byteOffset": 3}}})
 """
     LINES = ["a.toy: plain", "a.toy: h.toy:7:3: camel", "a.toy: h.toy:8:1: snake", "a.toy: a.toy:9: line only"]
@@ -283,9 +284,17 @@ for body in (b'{"source":{"path":"p"},"factName":"/a","factValue":"+/8="}', b'{"
         self.expect_simple(entries, units[-1:])
 
     def test_nothing_written(self):
-        """No entries is a result, too."""
-        report, entries = self.report(self.kzip([Unit({"a.toy": "pass\n"})] + simple(1)))
-        self.assertEqual((report["done"], len(entries)), (2, 1))
+        """No entries is a result, too; but it is told."""
+        kzip = self.kzip([Unit({"a.toy": "pass\n"})] + simple(1) + [Unit({"b.toy": "raise SystemExit(7)\n"})])
+        report, entries = self.report(kzip, "--retries", "0", code=1)
+        self.assertEqual((report["done"], report["failed"], report["empty"], len(entries)), (2, 1, 1, 1))
+        (empty,) = report["empty_units"]
+        self.assertEqual((empty["name"], empty["kzip"], empty["earlier"]), ("a.toy", str(kzip), False))
+        self.assertIn("warning: a.toy: the analyzer wrote nothing\n", report["stderr"])
+        done = self.index(self.kzip([Unit({"a.toy": "pass\n"})] + simple(1)), "-o", self.dir / "result")
+        self.assertEqual(done.code, 0, done.err)  # it said done
+        self.assertIn("2 of 2 units (1 empty), 0 failed", done.err)
+        self.assertNotIn("empty", self.index(self.kzip(simple(1)), "-o", self.dir / "result").err)
 
     def test_large(self):
         """What is beyond 16 MB goes to the disk at once: the bytes are the same, also where some are taken back."""
@@ -498,7 +507,7 @@ class Command(IndexCase):
     def test_report(self):
         report, _ = self.report(self.kzip(simple(2)))
         self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "cpu_ms",
-                                                    "failures", "messages"})
+                                                    "empty", "failures", "empty_units", "messages"})
         self.assertEqual(set(report["cpu_ms"]), {"analyzers", "driver", "guardians"})
         self.assertEqual(report["bytes"], (self.dir / "result").stat().st_size)
 

@@ -295,6 +295,14 @@ class Resume(Runs):
         self.assertIn("7", failure["reason"])
         self.assertEqual(self.attempts(units[0]), 1)
 
+    def test_empty_earlier(self):
+        """Told again."""
+        units = [Unit({"none.toy": "pass\n"})] + simple(1) + [Unit({"held.toy": HELD})]
+        report, _ = self.report(self.interrupted(units), "--resume")
+        self.assertEqual((report["done"], report["empty"]), (3, 1))
+        (empty,) = report["empty_units"]
+        self.assertEqual((empty["name"], empty["earlier"]), ("none.toy", True))
+
     def test_with_another_number_of_jobs(self):
         units = simple(6) + [Unit({"held.toy": HELD})] + simple(6, name="v")
         kzip = self.interrupted(units)

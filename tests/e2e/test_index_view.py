@@ -114,9 +114,18 @@ class Common:
         kzip = self.kzip([unit])
         self.assertEqual(self.looks(kzip), {"h": b"original"})
         (blob,) = (self.dir / "cache").rglob(digest("original"))
-        blob.chmod(0o644)
-        blob.write_text("spoilt!!")
-        self.assertEqual(self.looks(kzip), {"h": b"original"})
+        before = blob.stat()
+        for text, hidden in (("spoilt!!", False), ("oriGinal", True), ("longer than it was", True)):
+            blob.chmod(0o644)
+            blob.write_text(text)
+            if hidden:  # as a disk that goes bad would: nothing but the bytes tells
+                os.utime(blob, ns=(before.st_atime_ns, before.st_mtime_ns))
+                blob.chmod(0o444)
+            report, entries = self.report(kzip)
+            self.assertEqual({path: value for path, fact, value in entries if fact == "/look"}, {"h": b"original"})
+            self.assertEqual((report["staging"]["mended"], report["staging"]["written"]), (1, 1), text)
+            self.assertIn("warning: 1 content in ", report["stderr"])
+        self.assertEqual(self.report(kzip)[0]["staging"]["mended"], 0)
 
     def test_nothing_of_the_stage_is_left(self):
         self.report(self.kzip(simple(3)))

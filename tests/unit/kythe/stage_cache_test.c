@@ -32,7 +32,42 @@ static void test_second_staging_writes_nothing(void **state)
 	}
 }
 
-/* Mode, time and size are ours: a blob that has others was touched, and is written anew. */
+static void flip_a_bit(const char *blob)
+{
+	int fd = -1;
+	char byte;
+
+	assert_int_equal(chmod(blob, 0644), 0);
+	fd = open(blob, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(fd, &byte, 1, 0), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, 0), 1);
+	assert_int_equal(fchmod(fd, 0444), 0);
+	assert_int_equal(futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }), 0);
+	close(fd);
+}
+
+/* Hashed once per run, looked at each time. */
+static void test_touched_in_a_run(void **state)
+{
+	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("known");
+	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a", 1), INPUT("b", 2)));
+	struct mor_unit other = unit_of("/v", INPUTS(INPUT("a", 1)));
+	struct mor_stage stage = { 0 };
+	char name[200];
+
+	(void)state;
+	snprintf(name, sizeof(name), "known/blobs/%s", digests[1]);
+	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
+	assert_int_equal(utimensat(AT_FDCWD, in_dir(name), NULL, 0), 0);
+	fit(stager, &other, MOR_STAGE_ROOT, &stage);
+	assert_int_equal(mor_stager_stats(stager).written, 3);
+	assert_int_equal(mor_stager_stats(stager).mended, 1);
+	expect_content(&stage, "v/a", 1);
+	mor_stage_drop(stager, &stage);
+}
+
+/* Mode, time and size are ours: a blob that has others was touched, and is written anew; and so is one with other bytes. */
 static void test_tampered_blob(void **state)
 {
 	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a", 1)));
@@ -40,7 +75,7 @@ static void test_tampered_blob(void **state)
 
 	(void)state;
 	snprintf(name, sizeof(name), "tampered/blobs/%s", digests[1]);
-	for (int way = 0; way < 6; way++) {
+	for (int way = 0; way < 7; way++) {
 		MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("tampered");
 		const char *blob = in_dir(name);
 		struct mor_stage stage = { 0 };
@@ -61,9 +96,12 @@ static void test_tampered_blob(void **state)
 		}
 		if (way == 5)
 			assert_int_equal(unlink(blob), 0);
+		if (way == 6)
+			flip_a_bit(blob); /* and nothing else shows */
 		fit(stager, &unit, MOR_STAGE_ROOT, &stage);
 		expect_content(&stage, "w/a", 1);
 		assert_int_equal(mor_stager_stats(stager).written, 1);
+		assert_int_equal(mor_stager_stats(stager).mended, way != 0 && way != 5);
 		mor_stage_drop(stager, &stage);
 	}
 }
@@ -326,7 +364,7 @@ static void test_starved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob),
+		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob), MOR_TEST(test_touched_in_a_run),
 		MOR_TEST(test_orphans), MOR_TEST(test_output_dir), MOR_TEST(test_cache_refused),
 		MOR_TEST(test_random_sequences), MOR_TEST(test_squatters), MOR_TEST(test_nearest),
 		MOR_TEST(test_only_what_differs), MOR_TEST(test_starved),
