@@ -5,6 +5,7 @@
  *	   |                |                     |--time-out, cancel--> settled, and LATE keeps the slot
  *	   `-- queue_ms, cancel, death: settled ---'                      until the answer comes or silence
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +26,21 @@ static const struct mor_method any_method = { .name = "*", .from = MOR_FROM_HOST
 static mortise_call *take_call(mortise_host *host)
 {
 	struct mor_list *node = mor_list_pop(&host->spare_calls);
+	mortise_call *call;
 
 	if (node) {
 		host->spare_count--;
 		return mor_container_of(node, mortise_call, node);
 	}
-	return mor_alloc(sizeof(mortise_call));
+	call = mor_alloc(sizeof(mortise_call));
+	if (!call)
+		return NULL;
+	call->timer = (struct mor_timer){ 0 };
+	if (mor_timer_reserve(host->loop, &call->timer) < 0) {
+		mor_free(call);
+		return NULL;
+	}
+	return call;
 }
 
 static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *row, const char *name)
@@ -40,7 +50,7 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 
 	if (!call)
 		return NULL;
-	memset(call, 0, sizeof(*call));
+	memset(call, 0, offsetof(mortise_call, timer));
 	mor_list_init(&call->node);
 	call->name = len < sizeof(call->short_name) ? call->short_name : mor_alloc(len + 1);
 	if (!call->name) {

@@ -179,7 +179,6 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	plugin->gone = true; /* first: the callbacks below must find it closed */
 	mor_list_remove(&plugin->node);
 	mor_timer_stop(&plugin->ladder);
-	mor_timer_stop(&plugin->deadline);
 	mor_timer_stop(&plugin->restart_timer);
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->hello_timer);

@@ -20,12 +20,20 @@ void mor_call_recycle(mortise_host *host, mortise_call *call)
 		mor_free(call->name);
 	mor_buf_fini(&call->params);
 	if (host->spare_count >= SPARE_CALLS) {
-		mor_free(call);
+		mor_call_free(host, call);
 		return;
 	}
 	call->state = MOR_CALL_IDLE;
-	mor_list_append(&host->spare_calls, &call->node);
+	call->due_ms = 0;
+	/* First out again: still in the cache, and its timer is the one that is set. */
+	mor_list_prepend(&host->spare_calls, &call->node);
 	host->spare_count++;
+}
+
+void mor_call_free(mortise_host *host, mortise_call *call)
+{
+	mor_timer_release(host->loop, &call->timer);
+	mor_free(call);
 }
 
 void mor_call_free_spares(mortise_host *host)
@@ -33,7 +41,7 @@ void mor_call_free_spares(mortise_host *host)
 	struct mor_list *node;
 
 	while ((node = mor_list_pop(&host->spare_calls)))
-		mor_free(mor_container_of(node, mortise_call, node));
+		mor_call_free(host, mor_container_of(node, mortise_call, node));
 }
 
 /* ---- settling ---- */
@@ -78,11 +86,6 @@ static void keep_as_ghost(mortise_call *call)
 	call->state = MOR_CALL_LATE;
 	call->late_since_ms = mor_loop_now_ms(plugin->host->loop);
 	call->on_reply = NULL;
-	/* Behind those that are still waited for: whoever looks for the next one due finds it sooner. */
-	if (call->sent_ms) {
-		mor_list_remove(&call->node);
-		mor_list_append(&plugin->flight, &call->node);
-	}
 	/* A ping beside a call that takes long: its answer may come whenever the call is over. */
 	mor_call_set_due(call, call->no_slot ? 0 : late_ms);
 }
@@ -353,62 +356,48 @@ static int64_t deadline(const mortise_call *call)
 	return due;
 }
 
+static void on_due(struct mor_timer *timer);
+
+static void wait_until(mortise_call *call, int64_t due_ms)
+{
+	call->due_ms = due_ms;
+	/* Its place is reserved: this cannot fail. */
+	if (!call->timer.loop || call->timer.due_ms > due_ms)
+		(void)mor_timer_set_at(call->plugin->host->loop, &call->timer, due_ms, on_due);
+}
+
 static void time_is_up(mortise_call *call, int64_t now)
 {
-	call->due_ms = 0; /* whatever follows, the same deadline is not found twice */
+	call->due_ms = 0;
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
 	else if (call->state != MOR_CALL_SENT)
 		queue_timed_out(call);
 	else if (deadline(call) > now)
-		call->due_ms = deadline(call);
+		wait_until(call, deadline(call));
 	else
 		timed_out(call, mor_call_limit_ms(call));
 }
 
-/* The first call whose time is up; NULL: none, and *ret_next is the earliest that will be (0: none). */
-static mortise_call *find_due(mortise_plugin *plugin, int64_t now, int64_t *ret_next)
+static void on_due(struct mor_timer *timer)
 {
-	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
-	int64_t next = 0;
+	mortise_call *call = mor_container_of(timer, mortise_call, timer);
+	int64_t now;
 
-	for (size_t i = 0; i < 3; i++) {
-		MOR_LIST_EACH(node, after, lists[i]) {
-			mortise_call *call = mor_container_of(node, mortise_call, node);
-
-			if (call->due_ms && call->due_ms <= now)
-				return call;
-			if (call->due_ms && (!next || call->due_ms < next))
-				next = call->due_ms;
-		}
-	}
-	*ret_next = next;
-	return NULL;
-}
-
-static void on_deadline(struct mor_timer *timer)
-{
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, deadline);
-	int64_t now = mor_loop_now_ms(plugin->host->loop), next = 0;
-	mortise_call *call;
-
-	MOR_HOLD(plugin);
-	while ((call = find_due(plugin, now, &next)))
+	if (!call->due_ms) /* it was for a call that has ended since; perhaps nobody's any more */
+		return;
+	MOR_HOLD(call->plugin);
+	now = mor_loop_now_ms(call->plugin->host->loop);
+	if (call->due_ms > now)
+		wait_until(call, call->due_ms);
+	else
 		time_is_up(call, now);
-	/* A timer that has just fired can be set again without memory: the heap has room for it. */
-	if (next && !plugin->gone)
-		(void)mor_timer_set(plugin->host->loop, timer, (uint32_t)(next - now), on_deadline);
 }
 
 void mor_call_set_due(mortise_call *call, uint32_t in_ms)
 {
-	mortise_plugin *plugin = call->plugin;
-	struct mor_timer *timer = &plugin->deadline;
-
-	call->due_ms = in_ms ? mor_loop_due_ms(plugin->host->loop, in_ms) : 0;
-	/* Most calls have the same limit, so the timer is set for the first of a burst and fires once for all. */
-	if (!call->due_ms || (timer->loop && timer->due_ms <= call->due_ms))
-		return;
-	/* Without memory for the one timer there are no time limits until the next try: the next call. */
-	(void)mor_timer_set(plugin->host->loop, timer, in_ms, on_deadline);
+	if (in_ms)
+		wait_until(call, mor_loop_due_ms(call->plugin->host->loop, in_ms));
+	else
+		call->due_ms = 0;
 }

@@ -22,6 +22,7 @@ struct mor_loop {
 
 	struct mor_timer **heap;
 	size_t timers, heap_room;
+	size_t kept;      /* places of the heap that are reserved for timers which are not set */
 	uint64_t next_order;
 
 	struct mor_list tasks;

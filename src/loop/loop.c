@@ -71,7 +71,7 @@ struct mor_loop *mor_loop_free(struct mor_loop *loop)
 {
 	if (!loop)
 		return NULL;
-	assert(!loop->dispatching && loop->watches == 0 && loop->timers == 0);
+	assert(!loop->dispatching && loop->watches == 0 && loop->timers == 0 && loop->kept == 0);
 	while (!mor_list_empty(&loop->tasks))
 		mor_task_stop(mor_container_of(loop->tasks.next, struct mor_task, node));
 	mor_fd_close(&loop->timer_fd);

@@ -99,12 +99,19 @@ struct mor_timer {
 	int64_t due_ms;
 	size_t index;          /* private: place in the heap, plus 1 */
 	uint64_t order;        /* private: equal deadlines run in the order they were set */
+	bool reserved;         /* private: its place in the heap is kept for it */
 };
 /* Sets or moves it; counted from this very moment, not from the start of the dispatch. Never early. 0 ms set by
  * a timer's callback runs in a later dispatch. Fails only with MORTISE_ENOMEM, when the heap must grow; a
  * timer that is merely moved cannot fail. */
 int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn);
+/* The same for a moment of the loop's clock, as mor_loop_due_ms() says it. No clock is read. */
+int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due_ms, mor_timer_fn *fn);
 void mor_timer_stop(struct mor_timer *timer);
+/* Keeps a place for it: from here on, set or not, setting it cannot fail. 0 or MORTISE_ENOMEM. Must be released
+ * before the loop is freed; that stops it, too, and is fine on one that was never reserved. */
+int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer);
+void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer);
 
 /* --- tasks: run once, later in this dispatch or in the next --- */
 typedef void mor_task_fn(struct mor_task *task);

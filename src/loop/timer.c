@@ -55,7 +55,24 @@ static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 
 static int make_room(struct mor_loop *loop)
 {
-	return mor_grow(&loop->heap, loop->timers, &loop->heap_room, sizeof(struct mor_timer *)) < 0 ? MORTISE_ENOMEM : 0;
+	return mor_grow(&loop->heap, loop->timers + loop->kept, &loop->heap_room, sizeof(struct mor_timer *)) < 0 ? MORTISE_ENOMEM : 0;
+}
+
+int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer)
+{
+	assert(!timer->loop && !timer->reserved);
+	if (make_room(loop) < 0)
+		return MORTISE_ENOMEM;
+	loop->kept++;
+	timer->reserved = true;
+	return 0;
+}
+
+void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer)
+{
+	mor_timer_stop(timer);
+	loop->kept -= timer->reserved;
+	timer->reserved = false;
 }
 
 /* Deadlines are whole milliseconds of a clock that is rounded down, so "now" is rounded up: a limit of 5 ms
@@ -72,19 +89,25 @@ static int64_t deadline(const struct mor_loop *loop, uint32_t in_ms)
 
 int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
 {
+	return mor_timer_set_at(loop, timer, deadline(loop, in_ms), fn);
+}
+
+int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due_ms, mor_timer_fn *fn)
+{
 	size_t at = timer->loop ? timer->index - 1 : loop->timers;
 
 	assert(!timer->loop || timer->loop == loop);
 	if (!timer->loop) {
-		int r = make_room(loop);
+		int r = timer->reserved ? 0 : make_room(loop);
 
 		if (r < 0)
 			return r;
+		loop->kept -= timer->reserved;
 		loop->timers++;
 		timer->loop = loop;
 	}
 	timer->fn = fn;
-	timer->due_ms = deadline(loop, in_ms);
+	timer->due_ms = due_ms;
 	timer->order = loop->next_order++;
 	settle_at(loop, at, timer);
 	mor_loop_arm(loop);
@@ -100,6 +123,7 @@ void mor_timer_stop(struct mor_timer *timer)
 		return;
 	assert(loop->heap[timer->index - 1] == timer);
 	last = loop->heap[--loop->timers];
+	loop->kept += timer->reserved;
 	if (last != timer)
 		settle_at(loop, timer->index - 1, last);
 	timer->loop = NULL;

@@ -1,0 +1,182 @@
+/*
+ * Many at once: what happens to 100,000 calls together costs no more for each than what happens to one, and is done in
+ * slices between which everybody else has a turn. On the virtual clock, with the script link.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "leak.h"
+#include "script.h"
+
+#define MANY 100000
+
+struct world {
+	mortise_host *host;
+	mortise_plugin *plugin;
+	int settled[MANY]; /* how often each call was */
+	int order[MANY];   /* which were, in this order */
+	int count, status;
+};
+
+static struct world world; /* large */
+
+static void on_reply(const mortise_reply *reply, void *arg)
+{
+	int number = (int)(intptr_t)arg;
+
+	assert_int_equal(reply->more, 0);
+	world.settled[number]++;
+	world.status = reply->status;
+	world.order[world.count++] = number;
+}
+
+static void advance(uint32_t ms)
+{
+	assert_true(mor_loop_advance(world.host->loop, ms) >= 0);
+}
+
+static void open_world(const char *const *set)
+{
+	static const char *const argv[] = { "script", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .set = set };
+
+	memset(&world, 0, sizeof(world));
+	script_reset();
+	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &world.host, NULL), 0);
+	assert_int_equal(mortise_plugin_new(world.host, &opt, &world.plugin, NULL), 0);
+	assert_int_equal(mortise_plugin_start(world.plugin, NULL), 0);
+	advance(0);
+	assert_int_equal(mortise_plugin_state(world.plugin), MORTISE_READY);
+}
+
+static void close_world(void)
+{
+	mortise_plugin_unref(world.plugin);
+	mortise_host_free(world.host);
+}
+
+static void start_calls(int from, int to, uint32_t timeout_ms, uint32_t queue_ms)
+{
+	for (int i = from; i < to; i++) {
+		mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = timeout_ms, .queue_ms = queue_ms,
+					     .on_reply = on_reply, .arg = (void *)(intptr_t)i };
+
+		assert_int_equal(mortise_call_start(world.plugin, "x", (mortise_json){ 0 }, &opt, NULL, NULL), 0);
+	}
+}
+
+static void answer(int id)
+{
+	char reply[64];
+
+	snprintf(reply, sizeof(reply), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":0}\n", id);
+	script_deliver(script_now, mor_slice_of(reply));
+	advance(0);
+}
+
+static void all_settled(int from, int to)
+{
+	for (int i = from; i < to; i++)
+		if (world.settled[i] != 1)
+			fail_msg("call %d was settled %d times", i, world.settled[i]);
+}
+
+/* ---- time limits ---- */
+
+static void many_calls_expire_together(void **state)
+{
+	(void)state;
+	open_world(NULL);
+	start_calls(0, MANY, 1000, 0);
+	advance(999);
+	assert_int_equal(world.count, 0);
+	advance(1);
+	assert_int_equal(world.count, MANY);
+	assert_int_equal(world.status, MORTISE_ETIMEOUT);
+	all_settled(0, MANY);
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(world.order[i], i);
+	close_world();
+}
+
+/* A deadline for each millisecond, and 20,000 others that wait beside it. */
+static void many_calls_expire_one_by_one(void **state)
+{
+	const int half = 20000;
+
+	(void)state;
+	open_world(NULL);
+	for (int i = 0; i < half; i++)
+		start_calls(i, i + 1, 30000 + (uint32_t)(i * 7919 % half), 0); /* a prime: every number once, in disorder */
+	start_calls(half, 2 * half, 60000, 0);
+	advance(30000 + (uint32_t)half);
+	assert_int_equal(world.count, half);
+	all_settled(0, half);
+	for (int i = 1; i < half; i++)
+		assert_true(world.order[i] * 7919 % half > world.order[i - 1] * 7919 % half);
+	close_world();
+	assert_int_equal(world.count, 2 * half);
+}
+
+/* They wait for a plugin that never has time for them. */
+static void many_queued_calls_expire_together(void **state)
+{
+	static const char *const set[] = { "limits.in_flight=1", NULL };
+	const int queued = 60000;
+
+	(void)state;
+	open_world(set);
+	start_calls(0, 1, 50000, 0);
+	start_calls(1, queued, 50000, 500);
+	advance(499);
+	assert_int_equal(world.count, 0);
+	advance(1);
+	assert_int_equal(world.count, queued - 1);
+	assert_int_equal(world.status, MORTISE_ETIMEOUT);
+	all_settled(1, queued);
+	close_world();
+}
+
+/* Calls are used again, and a timer is left as it was when its call ended: the next call of the same memory may have a
+ * sooner limit, a later one, or none. */
+static void limits_of_reused_calls(void **state)
+{
+	static const uint32_t limits[] = { 500, 3000, 20, 20, 7000, 0, 1000 };
+	const int count = (int)(sizeof(limits) / sizeof(*limits));
+
+	(void)state;
+	open_world(NULL);
+	for (int i = 0; i < count; i++) {
+		start_calls(i, i + 1, limits[i], 0);
+		advance(10);
+		answer(i + 1);
+		assert_int_equal(world.count, i + 1);
+		assert_int_equal(world.status, 0);
+	}
+	for (int i = 0; i < count; i++) {
+		uint32_t limit = limits[i] ? limits[i] : 30000;
+
+		start_calls(count + i, count + i + 1, limits[i], 0);
+		advance(limit - 1);
+		assert_int_equal(world.count, count + i);
+		advance(1);
+		assert_int_equal(world.count, count + i + 1);
+		assert_int_equal(world.status, MORTISE_ETIMEOUT);
+		answer(count + i + 1); /* too late */
+	}
+	close_world();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(many_calls_expire_together),
+		MOR_TEST(many_calls_expire_one_by_one),
+		MOR_TEST(many_queued_calls_expire_together),
+		MOR_TEST(limits_of_reused_calls),
+	};
+
+	return mor_run_group("host/bound", tests);
+}
