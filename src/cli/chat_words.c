@@ -4,7 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/args.h"
+#include "cli/functions.h"
 
 static bool is_blank(char c)
 {
@@ -65,26 +67,111 @@ static int whole_json(const char *text, struct mor_buf *ret_json, mortise_error 
 	return r;
 }
 
-int mor_chat_arguments(const char *const *words, const char *rest, size_t count, const char *only, struct mor_buf *ret_json,
-		       mortise_error *err)
+/* "KEY=VALUE" where the manifest wants a text: 5 and true are texts then. NULL: anything else. */
+static const char *text_value(const char *word, const struct mor_value *function)
+{
+	size_t len = strcspn(word, "=");
+
+	if (word[len] != '=' || len == 0 || word[len - 1] == ':' || word[len + 1] == '@')
+		return NULL;
+	return mor_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 : NULL;
+}
+
+static int add_pair(struct mor_tree *tree, const char *word, const struct mor_value *function, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	const char *text = text_value(word, function);
+	int r;
+
+	if (!text)
+		return mor_args_pair(tree, "argument", word, err);
+	mor_buf_json_string(&json, mor_slice_of(text));
+	r = mor_buf_failed(&json) ? json.status : mor_tree_set(tree, (struct mor_slice){ word, (size_t)(text - word) - 1 }, mor_buf_view(&json));
+	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+static int pairs(const char *const *words, size_t count, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
 	int r = 0;
 
-	if (count && (*words[0] == '{' || *words[0] == '@'))
-		return whole_json(rest ? rest : words[0], ret_json, err);
-	if (count && rest && only && !mor_args_is_pair(words[0])) {
-		struct mor_writer w = { .out = ret_json };
-
-		mor_w_object(&w);
-		mor_w_pair(&w, only, count == 1 ? words[0] : rest);
-		mor_w_end(&w);
-		return ret_json->status;
-	}
 	for (size_t i = 0; i < count && r == 0; i++)
-		r = mor_args_pair(&tree, "argument", words[i], err);
+		r = add_pair(&tree, words[i], function, err);
 	if (r < 0)
 		return r;
 	r = mor_tree_write(&tree, ret_json);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+int mor_chat_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err)
+{
+	struct mor_writer w = { .out = ret_json };
+
+	mor_w_object(&w);
+	mor_w_pair(&w, parameter, text);
+	mor_w_end(&w);
+	return mor_buf_failed(ret_json) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+}
+
+/* A parameter that is no text takes the word as KEY=VALUE does: "5" is a number. */
+static int lone_value(const char *parameter, const char *text, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
+
+	if (mor_function_wants_text(function, mor_slice_of(parameter)))
+		return mor_chat_text_argument(parameter, text, ret_json, err);
+	mor_buf_printf(&pair, "%s=%s", parameter, text);
+	mor_buf_byte(&pair, '\0');
+	if (mor_buf_failed(&pair))
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return pairs((const char *const[]){ pair.data }, 1, function, ret_json, err);
+}
+
+static int check(const struct mor_value *function, struct mor_buf *json, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = function ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, &doc, err) : 0;
+
+	return r < 0 || !function ? r : mor_function_check(function, mor_doc_root(doc), err);
+}
+
+int mor_chat_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
+		       struct mor_buf *ret_json, mortise_error *err)
+{
+	const char *parameter = function ? mor_function_text_parameter(function) : NULL;
+	int r;
+
+	if (count && (*words[0] == '{' || *words[0] == '@'))
+		r = whole_json(rest ? rest : words[0], ret_json, err);
+	else if (count && rest && parameter && !mor_args_is_pair(words[0]))
+		r = lone_value(parameter, count == 1 ? words[0] : rest, function, ret_json, err);
+	else
+		r = pairs(words, count, function, ret_json, err);
+	return r < 0 ? r : check(function, ret_json, err);
+}
+
+int mor_chat_context(mortise_json extra, const char *text, struct mor_buf *ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_writer w = { .out = ret };
+	struct mor_json_iter it;
+	int r = mor_doc_parse(extra.text ? (struct mor_slice){ extra.text, extra.len } : MOR_SLICE("{}"), 0, 0, &doc, err);
+
+	if (r < 0)
+		return r;
+	mor_w_object(&w);
+	if (mor_json_get(mor_doc_root(doc), "system_info"))
+		mor_w_pair(&w, "system_info", mor_json_text(mor_json_get(mor_doc_root(doc), "system_info"), ""));
+	mor_w_key(&w, "context");
+	mor_w_array(&w);
+	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "context"));
+	while (mor_json_next(&it))
+		mor_w_value(&w, it.value);
+	mor_w_object(&w);
+	mor_w_pair(&w, "role", "user");
+	mor_w_pair(&w, "content", text);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	return mor_buf_failed(ret) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
 }

@@ -84,17 +84,44 @@ int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_ar
 struct function_run {
 	struct mor_session session;
 	struct mor_turn turn;
+	struct mor_doc *about;
 	struct mor_buf extra, arguments;
 };
+
+/* A name that the manifest does not list is refused before anything runs, unless there may be more of them. */
+static int find_function(struct function_run *f, const char *name, const struct mor_value **ret, mortise_error *err)
+{
+	struct mor_nearest near = { .word = name };
+	const struct mor_value *about;
+	char *json = NULL;
+	const char *best;
+	int r = mortise_plugin_describe(f->turn.plugin, &json);
+
+	if (r == 0)
+		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &f->about, NULL);
+	mortise_free(json);
+	if (r < 0)
+		return mor_fail(err, r, "%s: %s", f->turn.typed, mortise_status_text(r));
+	about = mor_doc_root(f->about);
+	*ret = mor_function_find(about, name);
+	if (*ret || mor_functions_open(about))
+		return 0;
+	mor_functions_offer(about, &near);
+	best = mor_nearest_best(&near);
+	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s' lists them)", mortise_plugin_name(f->turn.plugin),
+			name, best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "", f->turn.typed);
+}
 
 /* KEY=VALUE, also behind "--"; a lone text where the manifest says that there is only one parameter. */
 static int take_arguments(struct function_run *f, const struct mor_words *words, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	const char **all, *only = NULL;
-	char *json = NULL;
+	const struct mor_value *function = NULL;
+	const char **all;
 	size_t count = words->count - 2, more = 0;
-	int r;
+	int r = find_function(f, words->item[1], &function, err);
+
+	if (r < 0)
+		return r;
 
 	while (words->tail && words->tail[more])
 		more++;
@@ -104,10 +131,7 @@ static int take_arguments(struct function_run *f, const struct mor_words *words,
 	memcpy(all, words->item + 2, count * sizeof(*all));
 	if (more)
 		memcpy(all + count, words->tail, more * sizeof(*all));
-	if (mortise_plugin_describe(f->turn.plugin, &json) == 0 && mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
-		only = mor_function_only_parameter(mor_function_find(mor_doc_root(doc), words->item[1]));
-	r = mor_chat_arguments(all, count + more == 1 ? all[0] : NULL, count + more, only, &f->arguments, err);
-	mortise_free(json);
+	r = mor_chat_arguments(all, count + more == 1 ? all[0] : NULL, count + more, function, &f->arguments, err);
 	mor_free(all);
 	return r;
 }
@@ -154,6 +178,7 @@ int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		mor_note(run->cli, "(the plugin waits for input: 'mortise chat %s' holds a conversation)", run->typed);
 	mortise_plugin_unref(f.turn.plugin);
 	mor_session_close(&f.session);
+	mor_doc_free(f.about);
 	mor_buf_fini(&f.extra);
 	mor_buf_fini(&f.arguments);
 	return r;

@@ -32,9 +32,11 @@ static void tell_state(struct mor_cli *cli, const char *name, const mortise_even
 		 *why ? " (" : "", why, *why ? ")" : "");
 }
 
-/* What a plugin says against itself, and, to whoever asked for the letter, what breaks it. */
-static bool is_for_all(const struct mor_cli *cli, const mortise_event *event)
+/* Without --verbose: what a plugin says against itself, and, to whoever asked for the letter, what breaks it. */
+bool mor_watch_shows(const struct mor_cli *cli, const mortise_event *event)
 {
+	if (cli->verbose)
+		return true;
 	if (event->type == MORTISE_EVENT_WARNING)
 		return cli->strict || event->method;
 	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
@@ -74,7 +76,7 @@ void mor_watch_event(const mortise_event *event, void *arg)
 	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
 	char shown[2000];
 
-	if (!cli->verbose && is_for_all(cli, event))
+	if (!cli->verbose && mor_watch_shows(cli, event))
 		warn(cli, name, event);
 	if (!cli->verbose)
 		return;

@@ -2,8 +2,14 @@
 #ifndef MOR_CLI_WATCH_H
 #define MOR_CLI_WATCH_H
 
+#include <stdbool.h>
+
 #include <mortise/mortise.h>
 
+struct mor_cli;
+
+/* False: mor_watch_event() will print nothing. */
+bool mor_watch_shows(const struct mor_cli *cli, const mortise_event *event);
 void mor_watch_event(const mortise_event *event, void *arg);
 void mor_watch_frame(const mortise_tap_frame *frame, void *arg);
 

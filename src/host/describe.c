@@ -61,6 +61,7 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 	pair_value(w, "identity", plugin->session.hello);
 	interfaces(plugin, w);
 	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
+	mor_w_pair_bool(w, "more_actions", m->more_actions);
 	pair_value(w, "capabilities", fact(plugin, "capabilities"));
 }
 

@@ -51,9 +51,9 @@ static bool gassist_is_ours(const struct mor_value *root)
 /* ---- protocol_version ---- */
 
 #define MIGRATION \
-	"V1 is no longer supported. To migrate: 1. pip install gassist_sdk (or add the SDK's path); 2. replace the code with " \
-	"SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; 4. remove all heartbeat/threading code; 5. remove " \
-	"all pipe I/O code (the SDK does both)"
+	"V1 is no longer supported. To migrate: 1. copy gassist_sdk (plugins/sdk/python in NVIDIA's G-Assist repository) into libs/; " \
+	"2. replace the code with SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; 4. remove all " \
+	"heartbeat/threading code; 5. remove all pipe I/O code (the SDK does both)"
 
 static int check_protocol(struct mor_load *load)
 {
@@ -192,6 +192,30 @@ static int read_functions(struct mor_load *load)
 	return r < 0 ? r : mor_actions_keep(load, &json);
 }
 
+/* What the user types goes to a plugin's one function as it is. The real host takes no notice of it where there are more. */
+static int mark_passthrough(struct mor_load *load)
+{
+	const struct mor_value *actions = mor_doc_root(load->m->actions);
+	MOR_CLEAN(mor_doc) struct mor_doc *before = NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct mor_json_iter it = mor_json_iter(mor_json_at(actions, "/0"));
+
+	if (mor_json_size(actions) != 1 || !mor_json_bool(mor_json_get(mor_doc_root(load->m->doc), "passthrough"), false))
+		return 0;
+	mor_w_array(&w);
+	mor_w_object(&w);
+	while (mor_json_next(&it)) {
+		mor_w_key_slice(&w, it.name);
+		mor_w_value(&w, it.value);
+	}
+	mor_w_pair_bool(&w, "passthrough", true);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	before = mor_take(&load->m->actions);
+	return mor_actions_keep(load, &json);
+}
+
 /* ---- what is odd, but no reason to refuse ---- */
 
 /* Windows cannot have these, with any extension or none. */
@@ -234,14 +258,13 @@ static int warn_rest(struct mor_load *load)
 {
 	const struct mor_value *root = mor_doc_root(load->m->doc);
 	size_t count = mor_json_size(mor_doc_root(load->m->actions));
-	bool grows = mor_json_bool(mor_json_at(root, "/mcp/enabled"), false);
 	int r = 0;
 
 	if (!mor_json_get(root, "manifestVersion"))
 		r = mor_where_warn(load, "/manifestVersion", "is missing: 1 is assumed");
 	if (r == 0 && !mor_json_get(root, "persistent"))
 		r = mor_where_warn(load, "/persistent", "is missing: false is assumed");
-	if (r == 0 && count == 0 && !grows)
+	if (r == 0 && count == 0 && !load->m->more_actions)
 		r = mor_where_warn(load, "/functions", "names no function");
 	if (r == 0 && count != 1 && mor_json_bool(mor_json_get(root, "passthrough"), false))
 		r = mor_where_warn(load, "/passthrough", "has no effect: it is for plugins with exactly one function, and this "
@@ -296,9 +319,10 @@ static int gassist_read(struct mor_load *load)
 	if (mor_json_type(mor_doc_root(load->m->doc)) == MOR_JSON_OBJECT && (r = check_protocol(load)) < 0)
 		return r;
 	if ((r = mor_expect(load, expected)) < 0 || (r = check_version(load)) < 0 || (r = read_functions(load)) < 0 ||
-	    (r = read_identity(load, dir)) < 0 || (r = read_onboarding(load)) < 0 ||
+	    (r = mark_passthrough(load)) < 0 || (r = read_identity(load, dir)) < 0 || (r = read_onboarding(load)) < 0 ||
 	    (r = mor_gassist_program_data(load, dir)) < 0 || (r = warn_name(load, dir)) < 0)
 		return r;
+	load->m->more_actions = mor_json_bool(mor_json_at(mor_doc_root(load->m->doc), "/mcp/enabled"), false);
 	return warn_rest(load);
 }
 

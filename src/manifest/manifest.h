@@ -55,7 +55,9 @@ struct mor_manifest {
 	struct mor_doc *actions; /* what the manifest says it offers, the same shape for every format: an array of
 				    {"name","kind","description","parameters"}; name is what one types ("search",
 				    "scaffold:indexer", "hook:after_build"), kind is function, scaffold, app or
-				    hook, parameters (functions only) is {"properties":{},"required":[]}. Or NULL */
+				    hook, parameters (functions only) is {"properties":{},"required":[]}, passthrough
+				    (true, or absent) says that it takes what a user types. Or NULL      */
+	bool more_actions; /* the plugin finds others when it runs (G-Assist: mcp)                          */
 	char **env_front; /* NAME=DIR: stands before what the plugin inherits as NAME; `env` wins over it   */
 	char **make_dirs; /* absolute: must exist before it starts; mor_manifest_prepare() makes them       */
 	char *config;    /* JSON object: [config], over it mortise_plugin_options.config, over that --set; or NULL */

@@ -6,7 +6,7 @@ import select
 import signal
 import unittest
 
-from support import Case, LIMIT, MORTISE, PLUGINS, without_color
+from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON, without_color
 
 PLUGIN = PLUGINS / "gassist.py"
 
@@ -106,7 +106,7 @@ class FromAFile(Case):
         self.fails(7, "crashed", "chat", "-d", "gassist", "--", "/bin/false")
         self.fails(5, "not_found", "chat", "-d", "gassist", "--", "/nonexistent/plugin")
         self.fails(2, "usage", "chat")
-        self.fails(2, "usage", "chat", "-d", "gassist", PLUGIN, "count")
+        self.fails(5, "not_found", "chat", "-d", "gassist", PLUGIN, "count")
 
     def test_context(self):
         done = self.chat("/echo\n", "--context", "[]", "--system-info", "x")
@@ -115,6 +115,132 @@ class FromAFile(Case):
     def test_control_characters_reach_a_pipe(self):
         done = self.chat('/refuse text="x"\n/talk\n\x1b[31mred\n')
         self.assertIn("Hello \x1b[31mred!", done.out)
+
+
+class Manifests(Case):
+    """Plugins with manifest.json, one or several at a time."""
+
+    def plugin(self, name, *functions, **more):
+        """Functions as (name, properties, required)."""
+        told = [{"name": f, "description": f"Does {f}", "properties": p, "required": list(r)} for f, p, r in functions]
+        manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
+                    "functions": told, **more}
+        self.file(f"{name}/plugin.py", PLUGIN.read_bytes())
+        return self.file(f"{name}/manifest.json", json.dumps(manifest)).parent
+
+    def chat(self, text, *args):
+        return self.run_mortise("chat", *args, stdin=text.encode())
+
+    TEXT = {"type": "string"}
+
+
+class Arguments(Manifests):
+    def test_checked(self):
+        where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, ["text"]))
+        done = self.chat("/echo\n/echo txt=a\n/echo text=a times=b\n/ecko text=a\n/echo text=5 times=2\n", where)
+        self.assertEqual((done.code, done.json["arguments"]), (4, {"text": "5", "times": 2}))
+        self.assertEqual([line.split(";")[0] for line in done.error_lines],
+                         ['input: "echo" needs the argument "text"',
+                          'input: "echo" has no argument "txt": did you mean "text"? Usage: echo text=string [times=integer]',
+                          'input: argument "times" must be integer, not string: b',
+                          'input: one has no function "ecko": did you mean "echo"? (/functions lists them)'])
+
+    def test_a_lone_word_has_the_parameters_type(self):
+        where = self.plugin("one", ("count", {"to": {"type": "integer"}}, []), ("echo", {"text": self.TEXT}, []))
+        self.assertEqual(self.chat("/count 2\n", where).out, "1 2 done\n")
+        self.assertEqual(self.chat("/echo 2\n", where).json["arguments"], {"text": "2"})
+
+
+class FreeText(Manifests):
+    def test_passthrough(self):
+        """Text goes to the one function, as it is; then to the conversation that the plugin may open."""
+        where = self.plugin("one", ("echo", {"query": self.TEXT}, []), passthrough=True)
+        done = self.chat("what's  up?\n//etc\necho is my name\necho query=x\n/echo y z\n", where)
+        self.assertEqual([row["arguments"]["query"] for row in done.rows], ["what's  up?", "/etc", "echo is my name", "x", "y z"])
+        where = self.plugin("two", ("talk", {"query": self.TEXT}, []), passthrough=True)
+        self.assertEqual(self.chat("hello\nAda\n", where).out, "What is your name?\nHello Ada!\n")
+
+    def test_which_parameter(self):
+        """The required text, else the first; where there is none, it is the last of what was said."""
+        said = {"role": "user", "content": "hello you"}
+        cases = (({"a": self.TEXT, "b": self.TEXT}, ["b"], {"b": "hello you"}), ({"n": {"type": "integer"}, "b": self.TEXT}, [], {"b": "hello you"}),
+                 ({}, [], {}))
+        for properties, required, arguments in cases:
+            where = self.plugin("one", ("echo", properties, required), passthrough=True)
+            done = self.chat("hello you\n", where, "--context", '[{"role":"user","content":"hi"}]', "--system-info", "a PC")
+            self.assertEqual(done.json["arguments"], arguments, done.err)
+            self.assertEqual(done.json["context"][1:], [] if arguments else [said])
+            self.assertEqual(done.json["system_info"], "a PC")
+
+    def test_not_without(self):
+        for more in ({}, {"passthrough": False}):
+            where = self.plugin("one", ("echo", {"query": self.TEXT}, []), **more)
+            self.assertIn("the plugin waits for no input", self.chat("hello\n", where).err)
+
+
+class Several(Manifests):
+    def setUp(self):
+        super().setUp()
+        self.a = self.plugin("alpha", ("echo", {"text": self.TEXT}, []), ("talk", {}, []))
+        self.b = self.plugin("beta", ("count", {"to": {"type": "integer"}}, []), ("talk", {}, []))
+
+    def test_a_function_finds_its_plugin(self):
+        done = self.chat("/count 2\n/echo x\ncount to=1\n", self.a, self.b, "--json")
+        self.assertEqual([(row["plugin"], row["data"]) for row in done.rows if "plugin" in row][0::2], [("beta", "done"), ("beta", "done")])
+        self.assertEqual([row["plugin"] for row in done.rows if "plugin" in row], ["beta", "alpha", "beta"])
+
+    def test_the_same_name(self):
+        done = self.chat("/talk\n/beta.talk\nAda\n/alpha.echo hi\n", self.a, self.b)
+        self.assertEqual(done.code, 4)
+        self.assertEqual(done.err, "input: several plugins may be meant: say /alpha.talk or /beta.talk\n")
+        self.assertTrue(done.out.startswith("What is your name?\nHello Ada!\n"))
+
+    def test_unknown(self):
+        done = self.chat("/cuont 2\n/beta.echo x\n/gamma.talk\nhello\n", self.a, self.b)
+        self.assertEqual(done.error_lines, ['input: no plugin here has a function "cuont": did you mean "count"? (/functions lists them)',
+                                            'input: beta has no function "echo" (/functions lists them)',
+                                            'input: no plugin here has a function "gamma.talk" (/functions lists them)',
+                                            "input: no plugin waits for input: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"])
+
+    def test_list(self):
+        done = self.chat("/functions\n", self.a, self.b)
+        self.assertIn("alpha\n  /echo [text=string]\n      Does echo\n  /alpha.talk\n      Does talk\n"
+                      "beta\n  /count [to=integer]\n      Does count\n  /beta.talk\n", done.err)
+
+    def test_two_conversations(self):
+        """Text goes to the plugin that asked last, then back to the one before it."""
+        done = self.chat("/alpha.talk\n/beta.talk\nAda\n/end\nBob\n/end\nhello\n", self.a, self.b, "--echo")
+        self.assertEqual(done.out, "mortise> /alpha.talk\nWhat is your name?\nalpha …> /beta.talk\nWhat is your name?\n"
+                                   "beta …> Ada\nHello Ada!\nbeta …> /end\nBye.\nalpha …> Bob\nHello Bob!\nalpha …> /end\nBye.\n"
+                                   "mortise> hello\n")
+
+    def test_free_text(self):
+        c = self.plugin("gamma", ("echo", {"q": self.TEXT}, []), passthrough=True)
+        done = self.chat("how are you\ncount to=1\n", self.b, c)
+        self.assertEqual((json.loads(done.out.splitlines()[0])["arguments"], done.out.splitlines()[1]), ({"q": "how are you"}, "1 done"))
+        d = self.plugin("delta", ("pid", {"q": self.TEXT}, []), passthrough=True)
+        self.assertIn("several plugins take free text: say /echo or /pid TEXT", self.chat("hello\n", c, d).err)
+
+    def test_a_command_among_them(self):
+        """It lists its functions itself; what nobody lists may be one of it."""
+        done = self.run_mortise("chat", "-d", "gassist", self.b, "--", PYTHON, PLUGIN, stdin=b"/count 1\n/log text=x\n/gassist.count to=2\n")
+        self.assertIn("several plugins may be meant: say /beta.count or /gassist.count", done.err)
+        self.assertEqual(done.out, "1 2 done\n")
+
+    def test_one_that_does_not_start(self):
+        """Told; the others are there."""
+        self.file("alpha/plugin.py", "raise SystemExit('no numpy')\n")
+        done = self.chat("/count 1\n", self.a, self.b)
+        self.assertEqual((done.code, done.out), (7, "1 done\n"))
+        self.assertTrue(done.err.startswith("crashed: alpha: "), done.err)
+        self.file("beta/plugin.py", "raise SystemExit('no numpy')\n")
+        done = self.chat("/count 1\n", self.a, self.b)
+        self.assertEqual((done.code, len(done.error_lines)), (7, 2), done.err)
+
+    def test_the_same_plugin_twice(self):
+        done = self.chat("/count 1\n", self.b, self.b)
+        self.assertEqual((done.code, done.out), (4, "1 done\n"))
+        self.assertIn("input: beta: there is a plugin of this name already", done.err)
 
 
 class OnATerminal(Case):

@@ -146,7 +146,8 @@ class Run(Gassist):
         """manifest.json with flat parameters; the text alone where a function has one; cwd is the plugin's."""
         manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
                     "functions": [{"name": "echo", "description": "Says it again", "properties": {"text": {"type": "string"}},
-                                   "required": ["text"]}]}
+                                   "required": ["text"]},
+                                  {"name": "env", "description": "A variable", "properties": {"name": {"type": "string"}}}]}
         directory = self.file("parrot/manifest.json", json.dumps(manifest)).parent
         self.file("parrot/plugin.py", PLUGIN.read_text())
         done = self.run_mortise("run", directory, "echo", "hello there")
@@ -154,11 +155,66 @@ class Run(Gassist):
         done = self.run_mortise("run", directory, "env", "name=PROGRAMDATA", env={"XDG_STATE_HOME": str(self.dir / "state")})
         self.assertTrue(done.out.startswith(str(self.dir / "state")), done.out)
 
+    PARAMETERS = {"city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"type": "string", "enum": ["C", "F"]},
+                  "loud": {"type": "boolean"}, "ratio": {"type": ["number", "null"]}, "tags": {"type": "array"}, "any": {}}
+
+    def weather(self, **more):
+        functions = [{"name": "echo", "description": "Says it again", "properties": self.PARAMETERS, "required": ["city"]},
+                     {"name": "pid", "description": "Who it is"}]
+        manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
+                    "functions": functions, **more}
+        self.file("weather/plugin.py", PLUGIN.read_text())
+        return self.file("weather/manifest.json", json.dumps(manifest)).parent
+
+    def refused(self, *words):
+        """Before anything is started."""
+        done = self.fails(4, "input", "run", "-v", self.weather(), *words)
+        self.assertNotIn("starting", done.err)
+        return done.err.replace("input: ", "").strip()
+
+    def test_arguments_are_checked(self):
+        usage = "; usage: echo city=string [days=integer] [unit=string] [loud=boolean] [ratio=value] [tags=array] [any=value]"
+        self.assertEqual(self.refused("echo"), '"echo" needs the argument "city"' + usage)
+        self.assertEqual(self.refused("echo", "days=2"), '"echo" needs the argument "city"' + usage)
+        self.assertEqual(self.refused("echo", "city:=null"), '"echo" needs the argument "city"' + usage)
+        self.assertEqual(self.refused("echo", "city=Oslo", "dys=2"), '"echo" has no argument "dys": did you mean "days"?' + usage.replace("; u", " U"))
+        self.assertEqual(self.refused("echo", "city=Oslo", "quite_other=2"), '"echo" has no argument "quite_other"' + usage)
+        self.assertEqual(self.refused("echo", '{"city": "Oslo", "days": "2"}'),
+                         'argument "days" must be integer, not string: 2' + usage)
+        self.assertEqual(self.refused("echo", "city=Oslo", "days=soon"), 'argument "days" must be integer, not string: soon' + usage)
+        self.assertEqual(self.refused("echo", "city=Oslo", "days=1.5"), 'argument "days" must be integer, not number: 1.5' + usage)
+        self.assertEqual(self.refused("echo", "city:=5"), 'argument "city" must be string, not number: 5' + usage)
+        self.assertEqual(self.refused("echo", "city=Oslo", "unit=K"), 'argument "unit" must be one of ["C","F"], not K' + usage)
+        self.assertEqual(self.refused("echo", "city=Oslo", "ratio=x"),
+                         'argument "ratio" must be ["number","null"], not string: x' + usage)
+        self.assertEqual(self.refused("pid", "who=me"), '"pid" has no argument "who"; usage: pid')
+
+    def test_arguments_as_the_manifest_wants_them(self):
+        """What stands for a text is one, though it looks like a number; := says what it is."""
+        done = self.ok("run", self.weather(), "echo", "city=007", "days=2", "unit=C", "loud=true", "ratio:=null", "any=5", "tags:=[1]")
+        self.assertEqual(done.json["arguments"], {"city": "007", "days": 2, "unit": "C", "loud": True, "ratio": None, "any": 5,
+                                                  "tags": [1]})
+        done = self.ok("run", self.weather(), "echo", "city=true", "loud:=null")
+        self.assertEqual(done.json["arguments"], {"city": "true", "loud": None})
+
+    def test_functions_are_checked(self):
+        self.assertEqual(self.refused("ecko"), f"weather has no function \"ecko\": did you mean \"echo\"? "
+                                               f"('mortise info {self.dir / 'weather'}' lists them)")
+        self.assertIn('weather has no function "nothing" (', self.refused("nothing"))
+
+    def test_functions_that_are_found_later(self):
+        """mcp: the manifest's list is not the last word. Nor is there one without a manifest; and call asks nobody."""
+        where = self.weather(mcp={"enabled": True})
+        self.assertEqual(self.ok("run", where, "count", "to=1").out, "1 done\n")
+        self.assertEqual(self.run_function("count", "to=1").out, "1 done\n")
+        self.assertEqual(self.ok("call", self.weather(), "echo", "what=ever").rows[-1]["data"]["arguments"], {"what": "ever"})
+
     def test_v1_is_refused(self):
         directory = self.file("old/manifest.json", json.dumps({"manifestVersion": 1, "executable": "./plugin.py", "functions": []})).parent
         self.file("old/plugin.py")
         done = self.fails(3, "manifest", "run", directory, "f")
         self.assertIn("V1", done.err)
+        self.assertNotIn("pip install", done.err)
 
     def test_frame_pad(self):
         """A plugin that reads whole blocks of 4096 bytes hangs, unless frames are padded for it."""

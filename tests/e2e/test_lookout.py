@@ -3,9 +3,11 @@ import json
 import os
 import shutil
 import socket
+import struct
+import subprocess
 import unittest
 
-from support import BUILD, Case
+from support import BUILD, Case, LIMIT, ROOT
 
 LOOKOUT = BUILD / "plugins" / "lookout"
 
@@ -32,7 +34,12 @@ class Lookout(Case):
 
     def test_executable(self):
         """As its manifest says: other hosts start it by its name."""
-        self.assertTrue(os.access(LOOKOUT / "plugin.js", os.X_OK))
+        hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                            "params": {"protocol_version": "2.0", "engine_version": "1.0.0"}}).encode()
+        done = subprocess.run([LOOKOUT / "plugin.js"], input=struct.pack(">I", len(hello)) + hello, capture_output=True, env=self.env,
+                              timeout=LIMIT, check=True)
+        self.assertEqual(json.loads(done.stdout[4:])["result"]["name"], "lookout")
+        self.assertTrue(os.access(ROOT / "plugins" / "lookout" / "plugin.js", os.X_OK))
 
     def test_overview(self):
         out = self.run_function("overview")
@@ -66,10 +73,11 @@ class Lookout(Case):
 
     def test_wrong_arguments(self):
         for args, text in (((f"path={self.dir / 'nowhere'}",), "no such directory"), (("top=x",), "top must be a positive number")):
-            done = self.run_mortise("run", "--json", LOOKOUT, "disk", *args)
+            done = self.run_mortise("call", "--json", LOOKOUT, "disk", *args)
             self.assertEqual((done.code, done.json["rpc_code"]), (1, -32602))
             self.assertIn(text, done.json["message"])
-        self.assertEqual(self.run_mortise("run", "--json", LOOKOUT, "nope").json["rpc_code"], -32601)
+        self.assertEqual(self.run_mortise("call", "--json", LOOKOUT, "nope").json["rpc_code"], -32601)
+        self.assertIn('argument "top" must be integer', self.fails(4, "input", "run", LOOKOUT, "disk", "top=x").err)
 
     def test_conversation(self):
         out = self.chat(f"/explore path={self.dir / 'tree'}\n1\nup\nfind note\nhelp\n99\nexit\n", "--echo")

@@ -96,9 +96,9 @@ static void test_identity(void **state)
 }
 
 #define STEPS \
-	"V1 is no longer supported. To migrate: 1. pip install gassist_sdk (or add the SDK's path); 2. replace the code with " \
-	"SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; 4. remove all heartbeat/threading code; 5. remove " \
-	"all pipe I/O code (the SDK does both)"
+	"V1 is no longer supported. To migrate: 1. copy gassist_sdk (plugins/sdk/python in NVIDIA's G-Assist repository) into libs/; " \
+	"2. replace the code with SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; 4. remove all " \
+	"heartbeat/threading code; 5. remove all pipe I/O code (the SDK does both)"
 
 static void test_protocol_version(void **state)
 {
@@ -183,6 +183,36 @@ static void test_functions(void **state)
 		m = load_path("demo");
 		expect_actions(m, cases[i].actions);
 		expect_warning(m, 0, NULL);
+		mor_manifest_free(m);
+	}
+}
+
+/* Marked where it has an effect; a plugin that looks for functions says that there may be more. */
+static void test_passthrough(void **state)
+{
+	static const struct {
+		const char *json;
+		bool passthrough, more;
+	} cases[] = {
+		{ "\"functions\":[" FN "],\"passthrough\":true", true, false },
+		{ "\"functions\":[" FN "],\"passthrough\":false", false, false },
+		{ "\"functions\":[" FN "]", false, false },
+		{ "\"functions\":[" FN "," FN "],\"passthrough\":true", false, false },
+		{ "\"functions\":[" FN "],\"mcp\":{\"enabled\":true}", false, true },
+		{ "\"functions\":[" FN "],\"mcp\":{\"enabled\":false}", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mor_manifest *m;
+		char json[600];
+
+		snprintf(json, sizeof(json), "{" HEAD ",\"executable\":\"plugin.py\",%s}", cases[i].json);
+		put_plugin(json);
+		m = load_path("demo");
+		assert_string_equal(mor_json_text(mor_json_at(mor_doc_root(m->actions), "/0/name"), ""), "f");
+		assert_int_equal(mor_json_bool(mor_json_at(mor_doc_root(m->actions), "/0/passthrough"), false), cases[i].passthrough);
+		assert_int_equal(m->more_actions, cases[i].more);
 		mor_manifest_free(m);
 	}
 }
@@ -451,7 +481,7 @@ int main(void)
 		GASSIST_TEST(test_identity),  GASSIST_TEST(test_protocol_version),  GASSIST_TEST(test_refused),
 		GASSIST_TEST(test_functions), GASSIST_TEST(test_functions_refused), GASSIST_TEST(test_warnings),
 		GASSIST_TEST(test_onboarding), GASSIST_TEST(test_launch),	    GASSIST_TEST(test_launch_refused),
-		GASSIST_TEST(test_python),    GASSIST_TEST(test_program_data),	    GASSIST_TEST(test_limits),
+		GASSIST_TEST(test_python),    GASSIST_TEST(test_program_data),	    GASSIST_TEST(test_limits), GASSIST_TEST(test_passthrough),
 	};
 
 	return mor_run_group("manifest/gassist", tests);

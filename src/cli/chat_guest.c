@@ -1,0 +1,187 @@
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/near.h"
+#include "base/text.h"
+#include "cli/chat.h"
+#include "cli/functions.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct mor_value *mor_guest_about(const struct mor_guest *guest)
+{
+	return mor_doc_root(guest->about);
+}
+
+static const char *name_of(const struct mor_guest *guest)
+{
+	return mortise_plugin_name(guest->turn.plugin);
+}
+
+/* ---- which plugin ---- */
+
+/* Others may have what `own` has: "a.f or b.f". */
+static int ambiguous(const struct mor_chat *chat, bool (*own)(const struct mor_guest *, const char *), const char *word, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	char shown[300];
+
+	for (size_t i = 0; i < chat->count; i++)
+		if (own(&chat->guests[i], word))
+			mor_buf_printf(&names, "%s/%s.%s", names.len ? " or " : "", name_of(&chat->guests[i]), word);
+	mor_printable(mor_buf_view(&names), shown, sizeof(shown));
+	return mor_fail(err, MORTISE_EINPUT, "several plugins may be meant: say %s", shown);
+}
+
+static bool has_function(const struct mor_guest *guest, const char *word)
+{
+	return guest->about && mor_function_find(mor_guest_about(guest), word);
+}
+
+static bool may_have(const struct mor_guest *guest, const char *word)
+{
+	(void)word;
+	return guest->about && mor_functions_open(mor_guest_about(guest));
+}
+
+/* The one guest of which `own` is true: 1; none: 0. */
+static int pick_one(struct mor_chat *chat, bool (*own)(const struct mor_guest *, const char *), const char *word, struct mor_pick *ret,
+		    mortise_error *err)
+{
+	struct mor_guest *only = NULL;
+
+	for (size_t i = 0; i < chat->count; i++) {
+		if (!own(&chat->guests[i], word))
+			continue;
+		if (only)
+			return ambiguous(chat, own, word, err);
+		only = &chat->guests[i];
+	}
+	if (only)
+		*ret = (struct mor_pick){ only, word, mor_function_find(mor_guest_about(only), word) };
+	return only != NULL;
+}
+
+static int unknown(const struct mor_chat *chat, const struct mor_guest *only, const char *word, mortise_error *err)
+{
+	struct mor_nearest near = { .word = word };
+	const char *best;
+
+	for (size_t i = 0; i < chat->count; i++)
+		if (chat->guests[i].about && (!only || only == &chat->guests[i]))
+			mor_functions_offer(mor_guest_about(&chat->guests[i]), &near);
+	best = mor_nearest_best(&near);
+	if (!only && chat->count == 1)
+		only = &chat->guests[0];
+	return mor_fail(err, MORTISE_EINPUT, "%s has %s function \"%s\"%s%s%s (/functions lists them)", only ? name_of(only) : "no plugin here",
+			only ? "no" : "a", word, best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+}
+
+/* PLUGIN.FUNCTION. A plugin's name may have dots of its own. */
+static int pick_dotted(struct mor_chat *chat, const char *word, struct mor_pick *ret, mortise_error *err)
+{
+	for (size_t i = 0; i < chat->count; i++) {
+		struct mor_guest *guest = &chat->guests[i];
+		size_t len = strlen(name_of(guest));
+
+		if (!guest->about || strncmp(word, name_of(guest), len) != 0 || word[len] != '.' || !word[len + 1])
+			continue;
+		*ret = (struct mor_pick){ guest, word + len + 1, mor_function_find(mor_guest_about(guest), word + len + 1) };
+		return ret->listed || may_have(guest, word) ? 1 : unknown(chat, guest, ret->name, err);
+	}
+	return 0;
+}
+
+int mor_guests_pick(struct mor_chat *chat, const char *word, struct mor_pick *ret, mortise_error *err)
+{
+	int r = pick_one(chat, has_function, word, ret, err);
+
+	if (r == 0)
+		r = pick_dotted(chat, word, ret, err);
+	if (r == 0)
+		r = pick_one(chat, may_have, word, ret, err);
+	if (r == 0)
+		r = unknown(chat, NULL, word, err);
+	return r < 0 ? r : 0;
+}
+
+int mor_guests_passthrough(struct mor_chat *chat, struct mor_pick *ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	size_t count = 0;
+	char shown[300];
+
+	for (size_t i = 0; i < chat->count; i++) {
+		const struct mor_value *function = chat->guests[i].about ? mor_function_passthrough(mor_guest_about(&chat->guests[i])) : NULL;
+
+		if (!function)
+			continue;
+		*ret = (struct mor_pick){ &chat->guests[i], mor_json_text(mor_json_get(function, "name"), ""), function };
+		mor_buf_printf(&names, "%s/%s", count++ ? " or " : "", ret->name);
+	}
+	if (count < 2)
+		return (int)count;
+	mor_printable(mor_buf_view(&names), shown, sizeof(shown));
+	return mor_fail(err, MORTISE_EINPUT, "several plugins take free text: say %s TEXT", shown);
+}
+
+struct mor_guest *mor_guests_waiting(const struct mor_chat *chat)
+{
+	struct mor_guest *last = NULL;
+
+	for (size_t i = 0; i < chat->count; i++)
+		if (chat->guests[i].in_session && (!last || chat->guests[i].asked > last->asked))
+			last = &chat->guests[i];
+	return last;
+}
+
+/* ---- the list ---- */
+
+static bool is_shared(const struct mor_chat *chat, const char *function)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < chat->count; i++)
+		count += has_function(&chat->guests[i], function);
+	return count > 1;
+}
+
+static void list_function(const struct mor_guest *guest, const struct mor_value *function)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
+	struct mor_cli *cli = guest->chat->cli;
+	char line[400], text[600];
+
+	if (is_shared(guest->chat, mor_json_text(mor_json_get(function, "name"), "")))
+		mor_buf_printf(&usage, "%s.", name_of(guest));
+	mor_function_usage(function, &usage);
+	mor_note(cli, "  %s/%s%s", mor_style_err(cli, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
+		 mor_style_err_end(cli));
+	mor_printable(mor_json_string(mor_json_get(function, "description")), text, sizeof(text));
+	if (*text)
+		mor_note(cli, "      %s", text);
+	if (mor_function_passthrough(mor_guest_about(guest)) == function)
+		mor_note(cli, "      text without a slash goes to it, too");
+}
+
+static void list_guest(const struct mor_guest *guest)
+{
+	const struct mor_value *list = mor_functions(mor_guest_about(guest));
+	struct mor_json_iter it = mor_json_iter(list);
+	struct mor_cli *cli = guest->chat->cli;
+
+	if (guest->chat->count > 1)
+		mor_note(cli, "%s%s%s", mor_style_err(cli, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(cli));
+	if (!mor_json_size(list))
+		mor_note(cli, "the plugin does not say which functions it has; its documentation may");
+	while (mor_json_next(&it))
+		list_function(guest, it.value);
+}
+
+void mor_guests_list(const struct mor_chat *chat)
+{
+	for (size_t i = 0; i < chat->count; i++)
+		if (chat->guests[i].about)
+			list_guest(&chat->guests[i]);
+}
