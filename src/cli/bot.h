@@ -157,6 +157,8 @@ void mor_bot_out_drain(struct mor_bot_run *run);
 /* `seat` may be NULL, `event` 0. `what` is the first word: a kind of error, "overloaded", "warning", ... */
 void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
 		  const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* One line says which plugin failed on which event, whatever the reason, with the plugin's own `data`. */
+void mor_bot_tell_failure(const struct mor_job *job, const mortise_reply *reply);
 /* The same warning over and over is told once, and how often it came when another one comes. */
 void mor_bot_warn(struct mor_seat *seat, const char *text);
 void mor_bot_warn_end(struct mor_seat *seat);

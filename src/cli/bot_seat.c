@@ -285,14 +285,13 @@ static void give(struct mor_job *job)
 
 /* ---- looking after it ---- */
 
-/* All that waits passes it by; a dead plugin is told of once. */
-static void bury(struct mor_seat *seat)
+/* All that waits passes it by; a dead plugin is told of once. `remedy` is what would help. */
+static void bury(struct mor_seat *seat, const char *remedy)
 {
 	struct mor_job *job;
 
 	if (!seat->dead && !seat->run->stopping)
-		mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->why,
-			     seat->config->auto_restart ? "" : " (auto_restart = true in the bot's file would start it again)");
+		mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->why, remedy);
 	seat->dead = true;
 	seat->run->exit_code = 1;
 	while ((job = take(seat))) {
@@ -314,10 +313,10 @@ static void restart(struct mor_seat *seat)
 	mortise_error err = { 0 };
 
 	if (!seat->config->auto_restart)
-		bury(seat);
+		bury(seat, " (auto_restart = true in the bot's file would start it again)");
 	else if (mortise_plugin_start(seat->plugin, &err) < 0) {
 		snprintf(seat->why, sizeof(seat->why), "%.*s", (int)sizeof(seat->why) - 1, err.text);
-		bury(seat);
+		bury(seat, "");
 	}
 }
 
@@ -328,7 +327,7 @@ void mor_seat_tend(struct mor_seat *seat)
 	if (seat->dead || !seat->started || seat->run->stopping)
 		return;
 	if (state == MORTISE_FAILED)
-		bury(seat);
+		bury(seat, "");
 	else if (state == MORTISE_STOPPED)
 		restart(seat);
 	if (state != MORTISE_READY)

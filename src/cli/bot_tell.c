@@ -8,7 +8,33 @@
 #include "cli/bot.h"
 #include "cli/output.h"
 
-static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *text)
+/* The host names its own settings as the remedy; whoever runs a bot writes the bot's file. */
+static const struct {
+	const char *begin, *end; /* the host's words; what stands between them stays */
+	const char *our_begin, *our_end;
+} words[] = {
+	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ", " = \"DURATION\" } in the bot's file gives it longer" },
+	{ "restart.intensity, restart.period", "", "max_restarts in the bot's file", "" },
+};
+
+/* Each phrase is replaced where it comes first; texts have it once. */
+static void in_our_words(const char *text, struct mor_buf *out)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *begin = strstr(text, words[i].begin), *middle = begin ? begin + strlen(words[i].begin) : NULL;
+		const char *end = middle ? strstr(middle, words[i].end) : NULL;
+
+		if (!end)
+			continue;
+		mor_buf_printf(out, "%.*s%s%.*s%s", (int)(begin - text), text, words[i].our_begin, (int)(end - middle), middle,
+			       words[i].our_end);
+		text = end + strlen(words[i].end);
+	}
+	mor_buf_text(out, text);
+}
+
+static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *text,
+		      mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -22,28 +48,56 @@ static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, cons
 	if (event)
 		mor_w_pair_int(&w, "line", (int64_t)event);
 	mor_w_pair(&w, "text", text);
+	if (data.text)
+		mor_w_pair_raw(&w, "data", (struct mor_slice){ data.text, data.len });
 	mor_w_end(&w);
 	if (!mor_buf_failed(&json))
 		mor_note_slice(run->cli, mor_buf_view(&json));
 }
 
-void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
-		  const char *format, ...)
+static void tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *given,
+		 mortise_json data)
 {
-	char text[1200], shown[1400], line[40] = "";
-	va_list args;
+	MOR_CLEAN(mor_buf) struct mor_buf ours = MOR_BUF_INIT;
+	char shown[1600], line[40] = "";
+	const char *text;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
+	in_our_words(given, &ours);
+	mor_buf_byte(&ours, '\0');
+	text = mor_buf_failed(&ours) ? given : ours.data;
 	if (run->cli->json) {
-		tell_json(run, seat, what, event, text);
+		tell_json(run, seat, what, event, text, data);
 		return;
 	}
 	if (event)
 		snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)event);
 	mor_note(run->cli, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+}
+
+void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
+		  const char *format, ...)
+{
+	char text[1200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	tell(run, seat, what, event, text, (mortise_json){ 0 });
+}
+
+void mor_bot_tell_failure(const struct mor_job *job, const mortise_reply *reply)
+{
+	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect" };
+	struct mor_report report = { .error = reply->error, .data = reply->error_data };
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_printf(&text, "%s: ", what[job->kind]);
+	mor_report_text(&report, &text);
+	mor_buf_byte(&text, '\0');
+	tell(job->seat->run, job->seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0,
+	     mor_buf_failed(&text) ? reply->error->text : text.data, reply->error_data);
 }
 
 void mor_bot_warn_end(struct mor_seat *seat)
@@ -83,7 +137,7 @@ static void tell_stderr(struct mor_seat *seat, const char *text)
 	char shown[2000];
 
 	if (seat->run->cli->json)
-		tell_json(seat->run, seat, "stderr", 0, text);
+		tell_json(seat->run, seat, "stderr", 0, text, (mortise_json){ 0 });
 	else
 		mor_note(seat->run->cli, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }

@@ -151,25 +151,13 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 
 /* ---- answers ---- */
 
-/* One line says which plugin failed on which event, whatever the reason. */
-static void tell_failure(const struct mor_job *job, const mortise_reply *reply)
-{
-	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect" };
-	struct mor_seat *seat = job->seat;
-
-	if (seat->run->stopping)
-		return;
-	mor_bot_tell(seat->run, seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0, "%s: %s",
-		     what[job->kind], reply->error->text);
-}
-
 void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
 {
 	struct mor_bot_walk *walk = job->walk;
 	struct mor_visit *visit;
 
-	if (reply && reply->status < 0)
-		tell_failure(job, reply);
+	if (reply && reply->status < 0 && !job->seat->run->stopping)
+		mor_bot_tell_failure(job, reply);
 	if (!walk)
 		return;
 	visit = visit_of(job);

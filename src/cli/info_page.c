@@ -259,6 +259,32 @@ static void actions(struct mor_cli *cli, const struct mor_value *list)
 	}
 }
 
+/* "  weather (天气): what it does". What its manifest offers is shown as actions already. */
+static void commands(struct mor_cli *cli, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+	char text[600];
+
+	if (mor_json_type(list) != MOR_JSON_ARRAY || absent(list))
+		return;
+	row(cli, "commands", "");
+	while (mor_json_next(&it)) {
+		const struct mor_value *doc = mor_json_get(it.value, "description");
+		struct mor_json_iter alias = mor_json_iter(mor_json_get(it.value, "aliases"));
+		const char *before = " (";
+
+		if (absent(mor_json_get(it.value, "name")))
+			continue;
+		mor_outf(cli, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		for (; mor_json_next(&alias); before = ", ")
+			mor_outf(cli, "%s%s", before, shown(alias.value, text, sizeof(text)));
+		mor_out_text(cli, *before == ',' ? ")" : "");
+		if (mor_json_string(doc).len)
+			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli, "\n");
+	}
+}
+
 static void state(struct mor_cli *cli, const struct mor_value *d)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -376,6 +402,8 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 
 	identity(cli, d);
 	actions(cli, mor_json_get(d, "actions"));
+	if (absent(mor_json_get(d, "actions")))
+		commands(cli, mor_json_at(d, "/identity/commands"));
 	capabilities(cli, mor_json_get(d, "capabilities"));
 	state(cli, d);
 	health(cli, mor_json_get(d, "health"), asked);

@@ -54,6 +54,17 @@ static void append_next_step(struct mor_buf *out, const struct mor_value *data)
 	append_value(out, step);
 }
 
+/* Is there a member that append_data() has words for? */
+static bool has_known_member(const struct mor_value *data)
+{
+	static const char *const known[] = { "reason", "details", "env_var", "config_key", "next_step" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (mor_json_get(data, known[i]))
+			return true;
+	return false;
+}
+
 static void append_data(struct mor_buf *out, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -62,7 +73,7 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 
 	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
 		return;
-	if (mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT) {
+	if (!has_known_member(mor_doc_root(doc))) {
 		mor_buf_text(out, "; data: ");
 		append_value(out, mor_doc_root(doc));
 		return;

@@ -92,7 +92,7 @@ static const struct mor_field matches_params[] = {
 	  .doc = "Plain text of the message, trimmed; CQ codes and entities are decoded" },
 	MESSAGE_TYPE,
 	{ .name = "user_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "Who wrote it" },
-	{ .name = "group_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "In which group; left out in private" },
+	{ .name = "group_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "In which group; null in private" },
 	{ 0 },
 };
 static const struct mor_field matches_result[] = {
@@ -105,7 +105,7 @@ static const struct mor_field matches_result[] = {
 static const struct mor_field handle_params[] = {
 	MESSAGE_TYPE,
 	{ .name = "user_id", .type = MOR_T_INT, .flags = MOR_F_REQUIRED, .doc = "Who wrote it" },
-	{ .name = "group_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "In which group; left out in private" },
+	{ .name = "group_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "In which group; null in private" },
 	{ .name = "text", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Plain text, as in matches" },
 	{ .name = "raw_message", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The message as it came" },
 	{ .name = "self_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "The bot's own id; left out while unknown" },

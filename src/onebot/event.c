@@ -232,7 +232,7 @@ static void put_origin(struct mor_writer *w, const struct mor_onebot_event *even
 {
 	mor_w_pair(w, "message_type", event->group_id ? "group" : "private");
 	put_id(w, "user_id", event->user_id);
-	put_id(w, "group_id", event->group_id);
+	mor_w_pair_raw(w, "group_id", mor_slice_of(event->group_id ? event->group_id : "null")); /* plugins index it */
 }
 
 int mor_onebot_matches(const struct mor_onebot_event *event, struct mor_buf *out)

@@ -183,6 +183,28 @@ class Walk(BotCase):
         self.assertIn("plugin_error: line 1: stage (a): matches: a: broken", done.err)
         self.assertIn("plugin_error: line 1: stage (b): handle: b: no luck", done.err)
 
+    def test_error_data_is_shown(self):
+        """The specification wants details in error.data."""
+        bot = self.bot(self.stage("a", errors={"handle": {"code": -32603, "message": "broken", "data": {"reason": "no database"}}}),
+                       self.stage("b", errors={"handle": {"code": -32603, "message": "broken", "data": {"table": "cities"}}}),
+                       self.stage("c", errors={"handle": {"code": 1, "message": "no", "data": "only words"}}))
+        done = self.chat(bot, {"text": "x"})
+        self.assertIn("handle: a: broken (code -32603, Internal error); reason: no database", done.err)
+        self.assertIn('handle: b: broken (code -32603, Internal error); data: {"table":"cities"}', done.err)
+        self.assertIn("; data: only words", done.err)
+        told = [json.loads(line) for line in self.chat(bot, {"text": "x"}, words=("--json",)).error_lines]
+        self.assertEqual([one["data"] for one in told if one["event"] == "plugin_error"], [{"reason": "no database"}, {"table": "cities"}, "only words"])
+
+    def test_texts_name_the_keys_of_the_file(self):
+        bot = self.bot(self.stage("slow", "timeout = { matches = \"100ms\" }", silent=["matches"]),
+                       self.stage("weak", "auto_restart = true", "max_restarts = 0", crash="x"), ("gone", ["./no-such-program"]))
+        done = self.chat(bot, {"text": "x"}, code=1)
+        self.assertIn("in 100 ms (timeout = { matches = \"DURATION\" } in the bot's file gives it longer)", done.err)
+        self.assertIn("ended 1 times in 20 s and is not started again (max_restarts in the bot's file)", done.err)
+        self.assertNotIn("mortise.toml", done.err)
+        self.assertNotIn("restart.", done.err)
+        self.assertNotIn("auto_restart", done.err)  # would not help where there is no program
+
     def test_params(self):
         """What plugins get, digit for digit; self_id from the event or from connect."""
         bot = self.bot(("p", [PYTHON, HERE / "spec_weather.py"]))
@@ -194,7 +216,7 @@ class Walk(BotCase):
         self.assertIn({"message_type": "group", "user_id": BIG, "group_id": BIGGEST, "text": "/weather 天", "raw_message": " /weather 天 ", "self_id": 3}, sent)
         self.assertIn({"text": "/weather 天", "message_type": "group", "user_id": BIG, "group_id": BIGGEST}, sent)
         self.assertIn({"event": {"bot_connect": {"self_id": BIG}}}, sent)
-        self.assertIn({"message_type": "private", "user_id": 0, "text": "/weather", "raw_message": "/weather", "self_id": BIG}, sent)
+        self.assertIn({"message_type": "private", "user_id": 0, "group_id": None, "text": "/weather", "raw_message": "/weather", "self_id": BIG}, sent)
         self.assertIn('"user_id":9007199254740993', done.err)
         self.assertIn("天", done.err)
 

@@ -11,6 +11,12 @@ class Page(Case):
     def page(self, *words):
         return self.ok("info", *words).out
 
+    def test_commands(self):
+        """What a plugin of the ayiou kind says of itself in metadata."""
+        commands = [{"name": "weather", "description": "查询天气", "aliases": ["天气", "w"]}, {"name": "help"}, 7]
+        page = self.ok("info", "-d", "ayiou", "--", PYTHON, PLUGINS / "ayiou" / "stage.py", json.dumps({"commands": commands})).out
+        self.assertIn("\ncommands\n  weather (天气, w): 查询天气\n  help\nstate ", page)
+
     def test_yams(self):
         page = self.page("-d", "yams", YAMS_OK)
         for text in ("yams_ok 1.0.0\n", "Counts the bytes", "The Mortise tests", "content_extractor_v1", "not confined",

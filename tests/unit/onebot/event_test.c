@@ -75,11 +75,11 @@ static void test_without_raw(void **state)
 	(void)state;
 	expect_handle("{\"post_type\":\"message\",\"message_type\":\"private\",\"user_id\":1,\"message\":"
 		      "[{\"type\":\"face\",\"data\":{\"id\":\"1\"}},{\"type\":\"text\",\"data\":{\"text\":\"a&b\"}}]}",
-		      "{\"message_type\":\"private\",\"user_id\":1,\"text\":\"a&b\",\"raw_message\":\"[CQ:face,id=1]a&amp;b\"}");
+		      "{\"message_type\":\"private\",\"user_id\":1,\"group_id\":null,\"text\":\"a&b\",\"raw_message\":\"[CQ:face,id=1]a&amp;b\"}");
 	expect_handle("{\"post_type\":\"message\",\"message_type\":\"private\",\"user_id\":1,\"message\":\" x \"}",
-		      "{\"message_type\":\"private\",\"user_id\":1,\"text\":\"x\",\"raw_message\":\" x \"}");
+		      "{\"message_type\":\"private\",\"user_id\":1,\"group_id\":null,\"text\":\"x\",\"raw_message\":\" x \"}");
 	expect_handle("{\"post_type\":\"message\",\"message_type\":\"private\",\"user_id\":1,\"raw_message\":\" x&amp; \"}",
-		      "{\"message_type\":\"private\",\"user_id\":1,\"text\":\"x&\",\"raw_message\":\" x&amp; \"}");
+		      "{\"message_type\":\"private\",\"user_id\":1,\"group_id\":null,\"text\":\"x&\",\"raw_message\":\" x&amp; \"}");
 }
 
 /* A temporary session comes from a group and is private. */
@@ -88,7 +88,7 @@ static void test_private(void **state)
 	(void)state;
 	expect_handle("{\"post_type\":\"message\",\"message_type\":\"private\",\"sub_type\":\"group\",\"user_id\":1,\"group_id\":2,"
 		      "\"message\":\"x\",\"raw_message\":\"x\"}",
-		      "{\"message_type\":\"private\",\"user_id\":1,\"text\":\"x\",\"raw_message\":\"x\"}");
+		      "{\"message_type\":\"private\",\"user_id\":1,\"group_id\":null,\"text\":\"x\",\"raw_message\":\"x\"}");
 }
 
 static void test_ids(void **state)
@@ -100,18 +100,18 @@ static void test_ids(void **state)
 		      ",\"text\":\"x\",\"raw_message\":\"x\",\"self_id\":-" BIG "}");
 	/* As strings, which some implementations send. */
 	expect_handle("{\"text\":\"x\",\"user_id\":\"" BIGGEST "\"}",
-		      "{\"message_type\":\"private\",\"user_id\":" BIGGEST ",\"text\":\"x\",\"raw_message\":\"x\"}");
+		      "{\"message_type\":\"private\",\"user_id\":" BIGGEST ",\"group_id\":null,\"text\":\"x\",\"raw_message\":\"x\"}");
 }
 
 static void test_chinese(void **state)
 {
 	(void)state;
 	expect_handle("{\"text\":\"/天气 北京\"}",
-		      "{\"message_type\":\"private\",\"user_id\":0,\"text\":\"/天气 北京\",\"raw_message\":\"/天气 北京\"}");
+		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"/天气 北京\",\"raw_message\":\"/天气 北京\"}");
 	expect_handle("{\"text\":\"\\u3000/\\u5929\\u6c14 \\ud83c\\udf24\"}",
-		      "{\"message_type\":\"private\",\"user_id\":0,\"text\":\"/天气 🌤\",\"raw_message\":\"　/天气 🌤\"}");
+		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"/天气 🌤\",\"raw_message\":\"　/天气 🌤\"}");
 	expect_handle("{\"text\":\"a\\u0000b\\n\"}",
-		      "{\"message_type\":\"private\",\"user_id\":0,\"text\":\"a\\u0000b\",\"raw_message\":\"a\\u0000b\\n\"}");
+		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"a\\u0000b\",\"raw_message\":\"a\\u0000b\\n\"}");
 }
 
 static void test_short(void **state)
@@ -121,9 +121,9 @@ static void test_short(void **state)
 		      "{\"message_type\":\"group\",\"user_id\":1,\"group_id\":2,\"text\":\"/ping\",\"raw_message\":\" /ping \",\"self_id\":3}");
 	/* No codes in it: what is typed is what is meant. */
 	expect_handle("{\"text\":\"[CQ:x] &amp;\",\"raw_message\":\"r\",\"group_id\":null}",
-		      "{\"message_type\":\"private\",\"user_id\":0,\"text\":\"[CQ:x] &amp;\",\"raw_message\":\"r\"}");
+		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"[CQ:x] &amp;\",\"raw_message\":\"r\"}");
 	expect_handle("{\"text\":\"x\",\"group_id\":2,\"message_type\":\"private\"}",
-		      "{\"message_type\":\"private\",\"user_id\":0,\"text\":\"x\",\"raw_message\":\"x\"}");
+		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"x\",\"raw_message\":\"x\"}");
 }
 
 static void test_matches(void **state)
@@ -135,6 +135,12 @@ static void test_matches(void **state)
 	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"text\":\"x\",\"user_id\":1,\"group_id\":2,\"self_id\":3}"), &event, NULL), 0);
 	assert_int_equal(mor_onebot_matches(&event, &out), 0);
 	assert_true(mor_slice_is(mor_buf_view(&out), "{\"text\":\"x\",\"message_type\":\"group\",\"user_id\":1,\"group_id\":2}"));
+	mor_buf_fini(&out);
+	mor_onebot_event_fini(&event);
+	/* As the specification prints it. */
+	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"text\":\"/weather Beijing\",\"user_id\":123456}"), &event, NULL), 0);
+	assert_int_equal(mor_onebot_matches(&event, &out), 0);
+	assert_true(mor_slice_is(mor_buf_view(&out), "{\"text\":\"/weather Beijing\",\"message_type\":\"private\",\"user_id\":123456,\"group_id\":null}"));
 	mor_buf_fini(&out);
 	mor_onebot_event_fini(&event);
 }
