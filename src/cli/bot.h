@@ -1,14 +1,19 @@
 /*
  * mortise chat --config bot.toml: a chat bot whose plugins speak the ayiou dialect.
  *
- *	bot_chat.c    the run: plugins up, lines in, end       bot_walk.c   an event's way through the plugins
+ *	bot_chat.c    the run: plugins up, events in, end      bot_walk.c   an event's way through the plugins
  *	bot_seat.c    one plugin and what waits for it         bot_act.c    what a plugin's answer amounts to
- *	bot_tell.c    what a person should know                bot_out.c    calls, and readers that are slow
+ *	bot_body.c    one process of a plugin                  bot_tell.c   what a person should know
+ *	bot_reload.c  the file, now and when it changes        bot_out.c    calls, and readers that are slow
+ *	bot_lines.c   events from stdin
  *
  * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the other
  * in the order of their priority, until one blocks it. Events walk side by side, but no plugin handles a later one
- * before an earlier one. What is for one plugin waits in its own queue, in order, and only as much as the plugin may have at once is given to the host: so a crash
- * costs the event that the plugin held, and no other.
+ * before an earlier one. What is for one plugin waits in its own queue, in order, and only as much as the plugin may
+ * have at once is given to the host: so a crash costs the event that the plugin held, and no other.
+ *
+ * A plugin that the file changes while the bot runs is started anew beside the process that is there, which goes on
+ * until the new one is ready and its own last answer is in. Whatever waits, waits at the seat, and is not touched by that.
  *
  * Callbacks of the host only note what happened; what follows is done in mor_bot_tend(), outside of them.
  */
@@ -17,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <mortise/mortise.h>
 
@@ -59,19 +65,33 @@ struct mor_bot_walk {
 	struct mor_bot_run *run;
 	struct mor_onebot_event event;
 	uint64_t number;  /* its line in the input */
+	size_t count;     /* of the plugins that there were when it came */
 	size_t turn;      /* whose it is; all behind: blocked, or done */
 	unsigned open;    /* jobs under way */
 	struct mor_visit visits[];
 };
 
+/* One process of a plugin, and the part of the file that it runs by. */
+struct mor_body {
+	struct mor_list node;         /* of run->bodies */
+	struct mor_seat *seat;
+	struct mor_bot_plugin config; /* its own */
+	uint64_t print;               /* of the files that its command line names: another one, another program */
+	mortise_plugin *plugin;
+	bool fresh;                   /* has just become ready                           */
+	bool arrived;                 /* and that is to be told: it came while the bot ran */
+	bool retired;                 /* is only to end, and then to be freed            */
+	char why[400];                /* the text of its last state                      */
+};
+
 /* One plugin of the bot. */
 struct mor_seat {
 	struct mor_bot_run *run;
-	const struct mor_bot_plugin *config;
-	mortise_plugin *plugin;
-	size_t index;
+	char *name;               /* its key in the file                             */
 	char *label;              /* what people read: metadata.name and the key     */
 	char **commands;          /* metadata.commands with aliases; or NULL         */
+	struct mor_body *body;    /* NULL: has not been ready yet                    */
+	struct mor_body *next;    /* starts, and takes its place; or NULL            */
 	struct mor_list queue;    /* of mor_job, oldest first                        */
 	struct mor_list matched;  /* of mor_job: events it will handle, earliest first, when their turn comes */
 	unsigned waiting, given;  /* in the queue; with the host                     */
@@ -79,10 +99,9 @@ struct mor_seat {
 	uint32_t matches_ms;      /* the limit of matches                            */
 	struct mor_job connect;
 	bool connect_queued;
-	bool started, fresh;      /* fresh: has just become ready                    */
 	bool late;                /* owes an answer that nobody waits for any more   */
 	bool dead;                /* and will not come back                          */
-	char why[400];            /* the text of its last state                      */
+	bool leaving;             /* no longer in the file: does what it has, then ends */
 	char told[200];           /* the last warning, and how often it came since   */
 	unsigned repeats;
 };
@@ -95,16 +114,28 @@ struct mor_bot_out {
 	bool told;
 };
 
+/* The file, looked after for changes. */
+struct mor_bot_watch {
+	int fd;           /* inotify; -1: none                              */
+	struct stat last; /* of the file, when it was read                  */
+};
+
 struct mor_bot_run {
 	struct mor_cli *cli;
 	struct mor_session session;
-	struct mor_bot *config;
-	struct mor_seat *seats;
+	const char *path;         /* of the file                                     */
+	struct mor_bot *config;   /* as it was at the start; its plugins are with the bodies */
+	struct mor_bot_watch watch;
+	struct mor_seat **seats;  /* in the order of their turns                     */
 	size_t count;
+	struct mor_seat **gone;   /* those that are leaving                          */
+	size_t gone_count;
+	struct mor_list bodies;
 	struct mor_list walks;
 	struct mor_bot_out out;
 	char *self_id;            /* of the bot, once it is connected; or NULL       */
 	uint64_t line;            /* read so far                                     */
+	bool started;             /* all plugins were ready or dead, once            */
 	bool stopping;
 	int exit_code;
 };
@@ -112,17 +143,37 @@ struct mor_bot_run {
 /* The whole command. `path` is the TOML file. Returns the exit code. */
 int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *args, const char *path);
 
+/* ---- bot_body.c ---- */
+/* Takes the config, whatever becomes of it. 0, or why there cannot be such a plugin. */
+int mor_body_new(struct mor_seat *seat, struct mor_bot_plugin *config, struct mor_body **ret, mortise_error *err);
+/* Cannot fail: one that does not start is FAILED, and tended as that. */
+void mor_body_start(struct mor_body *body);
+/* STOPPED though nobody asked for it: started again where the file wants that. false: it is not. */
+bool mor_body_revive(struct mor_body *body);
+/* Has it come to rest? */
+bool mor_body_is_over(const struct mor_body *body);
+/* Is it ready for calls? NULL is not. */
+bool mor_body_is_ready(const struct mor_body *body);
+/* Politely to its end; it is freed behind that. NULL is fine. */
+void mor_body_retire(struct mor_body *body);
+/* What is left of it; a process that still runs is killed. */
+void mor_body_free(struct mor_body *body);
+/* Frees those that have come to their end. */
+void mor_bodies_tend(struct mor_bot_run *run);
+/* Of the files that a command line names, by inode, size and time. */
+uint64_t mor_body_print(const struct mor_bot_plugin *config);
+
 /* ---- bot_seat.c ---- */
-int mor_seat_open(struct mor_seat *seat, mortise_error *err);
-void mor_seat_close(struct mor_seat *seat); /* its process, if any, is killed */
+struct mor_seat *mor_seat_new(struct mor_bot_run *run, const char *name); /* NULL: out of memory */
 void mor_seat_free(struct mor_seat *seat);
+/* Nothing is under way or to come. */
+bool mor_seat_is_idle(const struct mor_seat *seat);
 /* To the end of its queue; with the front: before all others. */
 void mor_seat_queue(struct mor_seat *seat, struct mor_job *job, bool front);
 /* Tells it that the bot is connected, in its turn. */
 void mor_seat_connect(struct mor_seat *seat, bool front);
 /* Looks after it: restart, end, whatever can be given. */
 void mor_seat_tend(struct mor_seat *seat);
-bool mor_seat_is_settled(const struct mor_seat *seat); /* ready or dead */
 /* Would the text be hidden from it by prefilter? */
 bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text);
 /* More than half of its queue is taken by what it will soon have done: reading may wait for it. */
@@ -153,6 +204,35 @@ void mor_bot_out_flush(struct mor_bot_run *run);
 /* The rest, however long the reader takes; after a signal 2 seconds. What is left then is told, and lost. */
 void mor_bot_out_drain(struct mor_bot_run *run);
 
+/* ---- bot_reload.c ---- */
+/* A seat for every plugin in run->config, which starts; the file is watched from now on. 0, or what keeps the bot from running. */
+int mor_bot_open(struct mor_bot_run *run, mortise_error *err);
+void mor_bot_close(struct mor_bot_run *run);
+/* Looks after those that the file no longer has. */
+void mor_bot_tend_gone(struct mor_bot_run *run);
+/* Reads it again: what is new starts, what has changed is replaced, what is gone ends, all else goes on. A file that is wrong
+ * is told, and changes nothing. */
+void mor_bot_reload(struct mor_bot_run *run);
+/* Has it changed? Then it is read again. */
+void mor_bot_watch_look(struct mor_bot_run *run);
+
+/* ---- bot_lines.c: stdin ---- */
+struct mor_bot_lines {
+	struct mor_buf bytes;
+	size_t seen;   /* no newline before this */
+	bool ended;
+	bool too_long; /* the rest of this line is thrown away */
+};
+/* As many whole lines as may be taken now. */
+void mor_bot_lines_feed(struct mor_bot_run *run, struct mor_bot_lines *in);
+void mor_bot_lines_read(struct mor_bot_run *run, struct mor_bot_lines *in);
+
+/* ---- bot_chat.c ---- */
+/* Plugins that are merely behind are waited for; ones that are slow are not. Whoever reads the calls always is. */
+bool mor_bot_is_held(const struct mor_bot_run *run);
+/* One event, whatever it is. */
+void mor_bot_take(struct mor_bot_run *run, struct mor_slice line);
+
 /* ---- bot_tell.c: one line on stderr each; with --json one object ---- */
 /* `seat` may be NULL, `event` 0. `what` is the first word: a kind of error, "overloaded", "warning", ... */
 void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
@@ -162,6 +242,6 @@ void mor_bot_tell_failure(const struct mor_job *job, const mortise_reply *reply)
 /* The same warning over and over is told once, and how often it came when another one comes. */
 void mor_bot_warn(struct mor_seat *seat, const char *text);
 void mor_bot_warn_end(struct mor_seat *seat);
-void mor_bot_event(const mortise_event *event, void *seat);
+void mor_bot_event(const mortise_event *event, void *body);
 
 #endif

@@ -117,7 +117,7 @@ bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise
 		mor_bot_warn(seat, "its answer to \"handle\" is no object: it does nothing");
 		return false;
 	}
-	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->config->name, (unsigned long long)walk->number);
+	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);
 	send_text(&answer, mor_onebot_origin(&walk->event), mor_json_string(mor_json_get(root, "reply")));
 	act_all(&answer, mor_json_get(root, "actions"));
 	return mor_json_bool(mor_json_get(root, "block"), false);

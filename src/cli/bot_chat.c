@@ -12,16 +12,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 
-#define LINE_LIMIT ((size_t)16 << 20)
-#define READ_SIZE 65536
 #define HOLD_MS 20 /* how often it is looked whether reading may go on */
-
-struct input {
-	struct mor_buf bytes;
-	size_t seen;   /* no newline before this */
-	bool ended;
-	bool too_long; /* the rest of this line is thrown away */
-};
 
 /* ---- events ---- */
 
@@ -30,7 +21,7 @@ static void connected(struct mor_bot_run *run, struct mor_onebot_event *event)
 	mor_free(run->self_id);
 	run->self_id = mor_take(&event->self_id);
 	for (size_t i = 0; i < run->count; i++)
-		mor_seat_connect(&run->seats[i], false);
+		mor_seat_connect(run->seats[i], false);
 }
 
 /* Networks answer calls on the same stream that brings events. */
@@ -48,7 +39,7 @@ static int message(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	return mor_walk_begin(run, event, err);
 }
 
-static void take_line(struct mor_bot_run *run, struct mor_slice line)
+void mor_bot_take(struct mor_bot_run *run, struct mor_slice line)
 {
 	struct mor_onebot_event event;
 	mortise_error err = { 0 };
@@ -70,76 +61,16 @@ static void take_line(struct mor_bot_run *run, struct mor_slice line)
 	mor_onebot_event_fini(&event);
 }
 
-/* ---- input ---- */
-
-/* Plugins that are merely behind are waited for; ones that are slow are not. Whoever reads the calls always is. */
-static bool is_held(const struct mor_bot_run *run)
+bool mor_bot_is_held(const struct mor_bot_run *run)
 {
 	int64_t now = mor_clock_ms();
 
 	if (run->out.full)
 		return true;
 	for (size_t i = 0; i < run->count; i++)
-		if (!run->seats[i].dead && mor_seat_is_behind(&run->seats[i], now))
+		if (!run->seats[i]->dead && mor_seat_is_behind(run->seats[i], now))
 			return true;
 	return false;
-}
-
-/* The next whole line, without its newline; the last one may lack it. false: there is none yet. */
-static bool next_line(struct input *in, struct mor_slice *ret)
-{
-	size_t rest = in->bytes.len - in->seen;
-	const char *newline = rest ? memchr(in->bytes.data + in->seen, '\n', rest) : NULL;
-
-	if (newline)
-		*ret = (struct mor_slice){ in->bytes.data, (size_t)(newline - in->bytes.data) };
-	else if (in->ended && in->bytes.len)
-		*ret = mor_buf_view(&in->bytes);
-	else
-		in->seen = in->bytes.len;
-	return newline || (in->ended && in->bytes.len);
-}
-
-static void drop_line(struct input *in, size_t len)
-{
-	mor_buf_consume(&in->bytes, len < in->bytes.len ? len + 1 : len);
-	in->seen = 0;
-}
-
-static void feed(struct mor_bot_run *run, struct input *in)
-{
-	struct mor_slice line;
-
-	while (!is_held(run) && next_line(in, &line)) {
-		if (in->too_long)
-			run->line++;
-		else
-			take_line(run, line);
-		in->too_long = false;
-		drop_line(in, line.len);
-	}
-	if (in->bytes.len <= LINE_LIMIT || in->seen < in->bytes.len)
-		return;
-	if (!in->too_long)
-		mor_bot_tell(run, NULL, "input", run->line + 1, "longer than 16 MiB: skipped");
-	in->too_long = true;
-	drop_line(in, in->bytes.len);
-}
-
-static void read_more(struct mor_bot_run *run, struct input *in)
-{
-	ssize_t got;
-
-	if (mor_buf_reserve(&in->bytes, READ_SIZE) < 0) {
-		mor_bot_tell(run, NULL, "internal", run->line + 1, "out of memory: no more is read");
-		in->ended = true;
-		return;
-	}
-	got = read(STDIN_FILENO, in->bytes.data + in->bytes.len, READ_SIZE);
-	if (got > 0)
-		in->bytes.len += (size_t)got;
-	else if (got == 0 || (errno != EINTR && errno != EAGAIN))
-		in->ended = true;
 }
 
 /* ---- the loop ---- */
@@ -147,42 +78,51 @@ static void read_more(struct mor_bot_run *run, struct input *in)
 static void tend(struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
-		mor_seat_tend(&run->seats[i]);
+		mor_seat_tend(run->seats[i]);
+	mor_bot_tend_gone(run);
+	mor_bodies_tend(run);
 	mor_bot_out_flush(run);
 }
 
 static bool is_idle(const struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
-		if (run->seats[i].waiting || run->seats[i].given)
+		if (run->seats[i]->waiting || run->seats[i]->given)
 			return false;
 	return mor_list_empty(&run->walks);
 }
 
 /* A signal between the look at the count and the wait is not lost: its handler has made the host's descriptor
  * readable. A whole line that is held back is in the buffer already, so nobody would tell us of it. */
-static void wait(struct mor_bot_run *run, struct input *in)
+static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
 {
-	bool held = is_held(run);
+	bool held = mor_bot_is_held(run);
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
+		{ .fd = run->watch.fd, .events = POLLIN },
 		{ .fd = in->ended || held ? -1 : STDIN_FILENO, .events = POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
 	};
 
-	if (poll(fds, 3, held && !run->out.full ? HOLD_MS : -1) > 0 && fds[1].revents)
-		read_more(run, in);
+	if (poll(fds, 4, held && !run->out.full ? HOLD_MS : -1) > 0) {
+		if (fds[1].revents)
+			mor_bot_watch_look(run);
+		if (fds[2].revents)
+			mor_bot_lines_read(run, in);
+	}
 	mortise_host_dispatch(run->session.host);
 }
 
 static int walk_events(struct mor_bot_run *run)
 {
-	struct input in = { 0 };
+	struct mor_bot_lines in = { 0 };
 	int r = 0;
 
 	for (;;) {
-		feed(run, &in);
+		mor_bot_lines_feed(run, &in);
 		tend(run);
+		if (mor_signals_take_hangup())
+			mor_bot_reload(run);
 		if (mor_signals_count()) {
 			r = MORTISE_ECANCELED;
 			break;
@@ -197,15 +137,24 @@ static int walk_events(struct mor_bot_run *run)
 
 /* ---- beginning and end ---- */
 
+static size_t count_dead(const struct mor_bot_run *run)
+{
+	size_t dead = 0;
+
+	for (size_t i = 0; i < run->count; i++)
+		dead += run->seats[i]->dead;
+	return dead;
+}
+
 static void tell_ready(struct mor_bot_run *run)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	size_t ready = 0;
 
 	for (size_t i = 0; i < run->count; i++) {
-		if (run->seats[i].dead)
+		if (run->seats[i]->dead)
 			continue;
-		mor_buf_printf(&names, "%s%s", ready++ ? ", " : "", run->seats[i].label);
+		mor_buf_printf(&names, "%s%s", ready++ ? ", " : "", run->seats[i]->label);
 	}
 	mor_bot_tell(run, NULL, "ready", 0, "%zu of %zu plugins: %.*s", ready, run->count, (int)names.len,
 		     names.data ? names.data : "");
@@ -217,7 +166,7 @@ static bool all_settled(void *arg)
 
 	tend(run);
 	for (size_t i = 0; i < run->count; i++)
-		if (!mor_seat_is_settled(&run->seats[i]))
+		if (run->seats[i]->next)
 			return false;
 	return true;
 }
@@ -225,42 +174,29 @@ static bool all_settled(void *arg)
 /* All at once; no event is read before every plugin is ready or given up. */
 static int start(struct mor_bot_run *run, mortise_error *err)
 {
-	size_t dead = 0;
-	int r;
+	int r = mor_session_run(&run->session, all_settled, run);
 
-	for (size_t i = 0; i < run->count; i++) {
-		mortise_error why = { 0 };
-
-		run->seats[i].started = true;
-		(void)mortise_plugin_start(run->seats[i].plugin, &why); /* then it is FAILED, which is told as any death */
-	}
-	r = mor_session_run(&run->session, all_settled, run);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
-	for (size_t i = 0; i < run->count; i++)
-		dead += run->seats[i].dead;
-	if (dead == run->count)
+	if (count_dead(run) == run->count)
 		return mor_fail(err, MORTISE_EEXEC, "none of the bot's plugins could be started");
 	tell_ready(run);
+	run->started = true;
 	return 0;
 }
 
 static bool at_rest(const struct mor_bot_run *run)
 {
-	for (size_t i = 0; i < run->count; i++) {
-		int state = run->seats[i].plugin ? mortise_plugin_state(run->seats[i].plugin) : MORTISE_STOPPED;
-
-		if (state != MORTISE_STOPPED && state != MORTISE_FAILED)
+	MOR_LIST_EACH(node, after, &run->bodies)
+		if (!mor_body_is_over(mor_container_of(node, struct mor_body, node)))
 			return false;
-	}
 	return true;
 }
 
 static void stop_all(struct mor_bot_run *run, enum mortise_stop how)
 {
-	for (size_t i = 0; i < run->count; i++)
-		if (run->seats[i].plugin)
-			mortise_plugin_stop(run->seats[i].plugin, how);
+	MOR_LIST_EACH(node, after, &run->bodies)
+		mortise_plugin_stop(mor_container_of(node, struct mor_body, node)->plugin, how);
 }
 
 /* Answers that come while they are being stopped still go out. One more signal, and they are killed. */
@@ -279,41 +215,24 @@ static void stop(struct mor_bot_run *run)
 		mor_bot_out_flush(run);
 	}
 	for (size_t i = 0; i < run->count; i++)
-		mor_bot_warn_end(&run->seats[i]);
+		mor_bot_warn_end(run->seats[i]);
 	mor_bot_out_drain(run);
 }
 
-static int open_seats(struct mor_bot_run *run, mortise_error *err)
+static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, mortise_error *err)
 {
-	int r = 0;
-
-	run->seats = mor_zalloc(run->config->count * sizeof(*run->seats));
-	if (!run->seats)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	for (size_t i = 0; r == 0 && i < run->config->count; i++) {
-		struct mor_seat *seat = &run->seats[run->count++];
-
-		*seat = (struct mor_seat){ .run = run, .config = &run->config->plugins[i], .index = i };
-		r = mor_seat_open(seat, err);
-	}
-	return r;
-}
-
-static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, const char *path, mortise_error *err)
-{
-	int r = mor_bot_load(path, &run->config, err);
+	int r = mor_bot_load(run->path, &run->config, err);
 
 	if (r == 0)
 		r = mor_session_open(&run->session, run->cli, args, NULL, err);
-	for (char **warning = r == 0 ? run->config->warnings : NULL; warning && *warning; warning++)
-		mor_bot_tell(run, NULL, "warning", 0, "%s", *warning);
 	if (r == 0)
-		r = open_seats(run, err);
+		r = mor_bot_open(run, err);
 	if (r < 0)
 		return r;
 	r = start(run, err);
 	if (r == 0)
 		r = walk_events(run);
+	run->exit_code = count_dead(run) > 0;
 	stop(run);
 	return r;
 }
@@ -322,27 +241,26 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 static void finish(struct mor_bot_run *run)
 {
 	run->stopping = true;
-	for (size_t i = 0; i < run->count; i++)
-		mor_seat_close(&run->seats[i]);
+	MOR_LIST_EACH(node, after, &run->bodies)
+		mor_body_free(mor_container_of(node, struct mor_body, node));
 	mor_session_close(&run->session);
 	mor_walk_free_all(run);
-	for (size_t i = 0; i < run->count; i++)
-		mor_seat_free(&run->seats[i]);
-	mor_free(run->seats);
+	mor_bot_close(run);
 	mor_free(run->self_id);
-	mor_bot_free(run->config);
 }
 
 int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const char *path)
 {
-	struct mor_bot_run run = { .cli = cli };
+	struct mor_bot_run run = { .cli = cli, .path = path, .watch.fd = -1 };
 	struct mor_plugin_args args = *given;
 	mortise_error err = { 0 };
 	int r;
 
 	mor_list_init(&run.walks);
+	mor_list_init(&run.bodies);
+	mor_signals_keep_hangup(true);
 	args.config = (struct mor_opt_list){ 0 }; /* the file's name: no plugin is configured with it */
-	r = run_bot(&run, &args, path, &err);
+	r = run_bot(&run, &args, &err);
 	finish(&run);
 	if (mor_signals_count())
 		return mor_fail_interrupted(cli, mor_signals_exit_code());

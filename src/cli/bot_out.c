@@ -54,7 +54,7 @@ static void mark(struct mor_bot_run *run)
 			     "%zu bytes of calls wait for whoever reads stdout: no event is read until it has caught up", waiting);
 	run->out.told = true;
 	for (size_t i = 0; !full && i < run->count; i++)
-		mor_seat_renew(&run->seats[i]);
+		mor_seat_renew(run->seats[i]);
 }
 
 void mor_bot_out_flush(struct mor_bot_run *run)

@@ -11,65 +11,26 @@
 
 /* ---- life ---- */
 
-/* Settings of the file first, so that --set of the command line wins. */
-static int settings_of(const struct mor_seat *seat, struct mor_opt_list *list, mortise_error *err)
+struct mor_seat *mor_seat_new(struct mor_bot_run *run, const char *name)
 {
-	const struct mor_opt_list *more = &seat->run->session.set;
-	int r = 0;
+	struct mor_seat *seat = mor_zalloc(sizeof(*seat));
 
-	for (char **set = seat->config->set; r == 0 && *set; set++)
-		r = mor_opt_list_add(list, *set);
-	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_opt_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
-}
-
-/* The same for the environment. */
-static int env_of(const struct mor_seat *seat, struct mor_opt_list *list, mortise_error *err)
-{
-	const struct mor_opt_list *more = &seat->run->session.args->env;
-	int r = 0;
-
-	for (char **env = seat->config->env; r == 0 && env && *env; env++)
-		r = mor_opt_list_add(list, *env);
-	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_opt_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
-}
-
-int mor_seat_open(struct mor_seat *seat, mortise_error *err)
-{
-	struct mor_opt_list set = { 0 }, env = { 0 };
-	mortise_plugin_options opt;
-	int r;
-
+	if (!seat)
+		return NULL;
+	seat->run = run;
 	mor_list_init(&seat->queue);
 	mor_list_init(&seat->matched);
 	mor_list_init(&seat->connect.node);
 	seat->connect.seat = seat;
 	seat->connect.kind = MOR_JOB_CONNECT;
-	seat->label = mor_strdup(seat->config->name);
-	r = seat->label ? settings_of(seat, &set, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	if (r == 0)
-		r = env_of(seat, &env, err);
-	if (r == 0) {
-		mor_session_plugin_options(&seat->run->session, NULL, (const char *const *)seat->config->argv, &opt);
-		opt.name = seat->config->name;
-		opt.dialect = "ayiou";
-		opt.set = set.item;
-		opt.env = env.item;
-		opt.on_event = mor_bot_event;
-		opt.arg = seat;
-		r = mortise_plugin_new(seat->run->session.host, &opt, &seat->plugin, err);
-	}
-	mor_free(set.item);
-	mor_free(env.item);
-	return r;
-}
-
-void mor_seat_close(struct mor_seat *seat)
-{
-	seat->plugin = mortise_plugin_unref(seat->plugin);
+	seat->matches_ms = MATCHES_MS;
+	seat->most = 1;
+	seat->name = mor_strdup(name);
+	seat->label = mor_strdup(name);
+	if (seat->name && seat->label)
+		return seat;
+	mor_seat_free(seat);
+	return NULL;
 }
 
 static void free_commands(struct mor_seat *seat)
@@ -82,9 +43,17 @@ static void free_commands(struct mor_seat *seat)
 
 void mor_seat_free(struct mor_seat *seat)
 {
+	if (!seat)
+		return;
 	free_commands(seat);
+	mor_free(seat->name);
 	mor_free(seat->label);
-	seat->label = NULL;
+	mor_free(seat);
+}
+
+bool mor_seat_is_idle(const struct mor_seat *seat)
+{
+	return !seat->waiting && !seat->given && mor_list_empty(&seat->matched);
 }
 
 /* ---- what it says of itself ---- */
@@ -100,7 +69,7 @@ static struct mor_slice without_sign(struct mor_slice text)
 bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text)
 {
 	text = without_sign(text);
-	if (!seat->config->prefilter || !seat->commands)
+	if (!seat->body->config.prefilter || !seat->commands)
 		return false;
 	for (char **command = seat->commands; *command; command++) {
 		struct mor_slice name = without_sign(mor_slice_of(*command));
@@ -144,9 +113,9 @@ static void learn_name(struct mor_seat *seat, const char *name)
 	MOR_CLEAN(mor_buf) struct mor_buf label = MOR_BUF_INIT;
 	char *text;
 
-	if (!name || !*name || strcmp(name, seat->config->name) == 0)
+	if (!name || !*name || strcmp(name, seat->name) == 0)
 		return;
-	mor_buf_printf(&label, "%s (%s)", name, seat->config->name);
+	mor_buf_printf(&label, "%s (%s)", name, seat->name);
 	text = mor_buf_detach(&label);
 	if (!text)
 		return;
@@ -162,11 +131,11 @@ static void learn(struct mor_seat *seat)
 	char *json = NULL;
 	int64_t most;
 
-	seat->fresh = false;
+	seat->body->fresh = false;
 	seat->late = false;
 	seat->matches_ms = MATCHES_MS;
 	seat->most = 1;
-	if (mortise_plugin_describe(seat->plugin, &json) < 0)
+	if (mortise_plugin_describe(seat->body->plugin, &json) < 0)
 		return;
 	if (mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, NULL) == 0) {
 		root = mor_doc_root(doc);
@@ -177,6 +146,9 @@ static void learn(struct mor_seat *seat)
 		seat->matches_ms = (uint32_t)mor_json_int(mor_json_at(root, "/timeouts/matches"), MATCHES_MS);
 	}
 	mortise_free(json);
+	if (seat->body->arrived)
+		mor_bot_tell(seat->run, seat, "reload", 0, "is ready");
+	seat->body->arrived = false;
 	if (seat->run->self_id)
 		mor_seat_connect(seat, true);
 }
@@ -206,7 +178,7 @@ static struct mor_job *take(struct mor_seat *seat)
 /* Once in the queue is enough: whose id it tells is decided when it goes out. */
 void mor_seat_connect(struct mor_seat *seat, bool front)
 {
-	if (seat->dead || seat->connect_queued)
+	if (!seat->body || seat->dead || seat->connect_queued)
 		return;
 	seat->connect_queued = true;
 	mor_seat_queue(seat, &seat->connect, front);
@@ -276,7 +248,7 @@ static void give(struct mor_job *job)
 	if (r < 0)
 		mor_fail(&err, r, "out of memory");
 	else
-		r = mortise_call_start(seat->plugin, actions[job->kind], (mortise_json){ params.data, params.len }, &opt, NULL, &err);
+		r = mortise_call_start(seat->body->plugin, actions[job->kind], (mortise_json){ params.data, params.len }, &opt, NULL, &err);
 	if (r == 0)
 		seat->given++;
 	else
@@ -290,10 +262,8 @@ static void bury(struct mor_seat *seat, const char *remedy)
 {
 	struct mor_job *job;
 
-	if (!seat->dead && !seat->run->stopping)
-		mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->why, remedy);
+	mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->body->why, remedy);
 	seat->dead = true;
-	seat->run->exit_code = 1;
 	while ((job = take(seat))) {
 		if (job->kind == MOR_JOB_CONNECT)
 			seat->connect_queued = false;
@@ -302,38 +272,74 @@ static void bury(struct mor_seat *seat, const char *remedy)
 	mor_walk_seat_died(seat);
 }
 
-bool mor_seat_is_settled(const struct mor_seat *seat)
+static const char no_restart[] = " (auto_restart = true in the bot's file would start it again)";
+
+/* The new one could not be started. Where there is no other, that is how the plugin is. */
+static void drop_next(struct mor_seat *seat, const char *remedy)
 {
-	return seat->dead || mortise_plugin_state(seat->plugin) == MORTISE_READY;
+	struct mor_body *next = seat->next, *old = seat->body;
+
+	seat->next = NULL;
+	if (old && !seat->dead) {
+		mor_bot_tell(seat->run, seat, "reload", 0, "the new one does not start, and the old one goes on: %s", next->why);
+		mor_body_retire(next);
+		return;
+	}
+	mor_body_retire(old);
+	seat->body = next;
+	bury(seat, remedy);
+}
+
+/* The new one is ready. The old one's last answer comes first, so that no event is handled before an earlier one. */
+static void succeed(struct mor_seat *seat)
+{
+	if (seat->given)
+		return;
+	mor_body_retire(seat->body);
+	seat->body = seat->next;
+	seat->next = NULL;
+	seat->dead = false;
+	seat->body->fresh = true;
+	seat->body->arrived = seat->run->started;
+}
+
+static void tend_next(struct mor_seat *seat)
+{
+	int state = mortise_plugin_state(seat->next->plugin);
+
+	if (state == MORTISE_READY)
+		succeed(seat);
+	else if (state == MORTISE_FAILED)
+		drop_next(seat, "");
+	else if (state == MORTISE_STOPPED && !mor_body_revive(seat->next))
+		drop_next(seat, seat->next->config.auto_restart ? "" : no_restart);
 }
 
 /* Started, and yet stopped without our doing: it died while nothing was asked of it, or is not to be restarted. */
-static void restart(struct mor_seat *seat)
+static void tend_body(struct mor_seat *seat)
 {
-	mortise_error err = { 0 };
+	int state = mortise_plugin_state(seat->body->plugin);
 
-	if (!seat->config->auto_restart)
-		bury(seat, " (auto_restart = true in the bot's file would start it again)");
-	else if (mortise_plugin_start(seat->plugin, &err) < 0) {
-		snprintf(seat->why, sizeof(seat->why), "%.*s", (int)sizeof(seat->why) - 1, err.text);
+	if (state == MORTISE_FAILED)
 		bury(seat, "");
-	}
+	else if (state == MORTISE_STOPPED && !mor_body_revive(seat->body))
+		bury(seat, seat->body->config.auto_restart ? "" : no_restart);
 }
 
 void mor_seat_tend(struct mor_seat *seat)
 {
-	int state = mortise_plugin_state(seat->plugin);
-
-	if (seat->dead || !seat->started || seat->run->stopping)
+	if (seat->run->stopping)
 		return;
-	if (state == MORTISE_FAILED)
-		bury(seat, "");
-	else if (state == MORTISE_STOPPED)
-		restart(seat);
-	if (state != MORTISE_READY)
+	if (seat->next)
+		tend_next(seat);
+	if (!seat->body || seat->dead)
 		return;
-	if (seat->fresh)
+	tend_body(seat);
+	if (!mor_body_is_ready(seat->body))
+		return;
+	if (seat->body->fresh)
 		learn(seat);
-	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mortise_plugin_state(seat->plugin) == MORTISE_READY)
+	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mor_body_is_ready(seat->body) &&
+	       !mor_body_is_ready(seat->next))
 		give(take(seat));
 }

@@ -42,7 +42,7 @@ static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, cons
 	mor_w_object(&w);
 	mor_w_pair(&w, "event", what);
 	if (seat) {
-		mor_w_pair(&w, "plugin", seat->config->name);
+		mor_w_pair(&w, "plugin", seat->name);
 		mor_w_pair(&w, "name", seat->label);
 	}
 	if (event)
@@ -121,14 +121,16 @@ void mor_bot_warn(struct mor_seat *seat, const char *text)
 	mor_bot_tell(seat->run, seat, "warning", 0, "%s", text);
 }
 
-static void tell_state(struct mor_seat *seat, const mortise_event *event)
+static void tell_state(struct mor_body *body, const mortise_event *event)
 {
-	snprintf(seat->why, sizeof(seat->why), "%.*s", (int)sizeof(seat->why) - 1, event->text ? event->text : "");
+	struct mor_seat *seat = body->seat;
+
+	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1, event->text ? event->text : "");
 	if (event->state == MORTISE_READY)
-		seat->fresh = true;
+		body->fresh = true;
 	if (seat->run->cli->verbose)
 		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)", mortise_state_name(event->previous),
-			     mortise_state_name(event->state), seat->why);
+			     mortise_state_name(event->state), body->why);
 }
 
 /* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
@@ -144,11 +146,12 @@ static void tell_stderr(struct mor_seat *seat, const char *text)
 
 void mor_bot_event(const mortise_event *event, void *arg)
 {
-	struct mor_seat *seat = arg;
+	struct mor_body *body = arg;
+	struct mor_seat *seat = body->seat;
 
 	switch (event->type) {
 	case MORTISE_EVENT_STATE:
-		tell_state(seat, event);
+		tell_state(body, event);
 		break;
 	case MORTISE_EVENT_STDERR:
 		tell_stderr(seat, event->text);

@@ -8,7 +8,7 @@
 static void walk_free(struct mor_bot_walk *walk)
 {
 	mor_list_remove(&walk->node);
-	for (size_t i = 0; i < walk->run->count; i++)
+	for (size_t i = 0; i < walk->count; i++)
 		mor_list_remove(&walk->visits[i].job.node);
 	mor_onebot_event_fini(&walk->event);
 	mor_free(walk);
@@ -25,13 +25,17 @@ static struct mor_visit *visit_of(const struct mor_job *job)
 	return mor_container_of(job, struct mor_visit, job);
 }
 
-static void ask(struct mor_bot_walk *walk, struct mor_seat *seat, enum mor_job_kind kind)
+/* Its place in the order of turns. */
+static size_t place_of(const struct mor_visit *visit)
 {
-	struct mor_job *job = &walk->visits[seat->index].job;
+	return (size_t)(visit - visit->job.walk->visits);
+}
 
-	job->kind = kind;
-	walk->open++;
-	mor_seat_queue(seat, job, false);
+static void ask(struct mor_visit *visit, enum mor_job_kind kind)
+{
+	visit->job.kind = kind;
+	visit->job.walk->open++;
+	mor_seat_queue(visit->job.seat, &visit->job, false);
 }
 
 /* ---- turns ---- */
@@ -57,25 +61,23 @@ static void unmatch(struct mor_visit *visit, enum mor_visit_state state)
 static void serve(struct mor_seat *seat)
 {
 	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
-		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+		struct mor_visit *visit = visit_of(mor_container_of(seat->matched.next, struct mor_job, node));
 
-		if (job->walk->turn != seat->index)
+		if (visit->job.walk->turn != place_of(visit))
 			return;
-		unmatch(visit_of(job), MOR_VISIT_HANDLING);
-		ask(job->walk, seat, MOR_JOB_HANDLE);
+		unmatch(visit, MOR_VISIT_HANDLING);
+		ask(visit, MOR_JOB_HANDLE);
 	}
 }
 
 /* Goes on as far as it can without an answer. A walk that nothing is under way for any more is over. */
 static void step(struct mor_bot_walk *walk)
 {
-	struct mor_bot_run *run = walk->run;
-
-	for (; walk->turn < run->count; walk->turn++) {
+	for (; walk->turn < walk->count; walk->turn++) {
 		struct mor_visit *visit = &walk->visits[walk->turn];
 
 		if (visit->state == MOR_VISIT_MATCHED)
-			serve(&run->seats[walk->turn]);
+			serve(visit->job.seat);
 		if (visit->state != MOR_VISIT_OVER)
 			return;
 	}
@@ -88,12 +90,12 @@ static void block(struct mor_bot_walk *walk)
 {
 	size_t next = walk->turn + 1;
 
-	walk->turn = walk->run->count;
-	for (; next < walk->run->count; next++) {
+	walk->turn = walk->count;
+	for (; next < walk->count; next++) {
 		if (walk->visits[next].state != MOR_VISIT_MATCHED)
 			continue;
 		unmatch(&walk->visits[next], MOR_VISIT_OVER);
-		serve(&walk->run->seats[next]);
+		serve(walk->visits[next].job.seat);
 	}
 }
 
@@ -112,7 +114,7 @@ void mor_walk_seat_died(struct mor_seat *seat)
 /* May this plugin be asked at all? */
 static bool is_asked(struct mor_seat *seat, const struct mor_bot_walk *walk)
 {
-	if (seat->dead || mor_seat_hides(seat, mor_buf_view(&walk->event.text)))
+	if (!seat->body || seat->dead || mor_seat_hides(seat, mor_buf_view(&walk->event.text)))
 		return false;
 	if (seat->waiting < MOR_BOT_QUEUE)
 		return true;
@@ -128,6 +130,7 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	if (!walk)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	walk->run = run;
+	walk->count = run->count;
 	walk->number = run->line;
 	walk->event = *event;
 	*event = (struct mor_onebot_event){ 0 };
@@ -136,12 +139,12 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 		struct mor_job *job = &walk->visits[i].job;
 
 		mor_list_init(&job->node);
-		job->seat = &run->seats[i];
+		job->seat = run->seats[i];
 		job->walk = walk;
 	}
 	for (size_t i = 0; i < run->count; i++) {
-		if (is_asked(&run->seats[i], walk))
-			ask(walk, &run->seats[i], MOR_JOB_MATCHES);
+		if (is_asked(run->seats[i], walk))
+			ask(&walk->visits[i], MOR_JOB_MATCHES);
 		else
 			walk->visits[i].state = MOR_VISIT_OVER;
 	}
@@ -167,7 +170,7 @@ void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
 		block(walk);
 	/* Blocked meanwhile, or the plugin is gone: then nobody waits for the answer. */
 	if (reply && reply->status == 0 && job->kind == MOR_JOB_MATCHES && mor_bot_matches(reply->result) &&
-	    walk->turn <= job->seat->index && !job->seat->dead)
+	    walk->turn <= place_of(visit) && !job->seat->dead)
 		match(visit);
 	step(walk);
 }

@@ -5,25 +5,37 @@
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <termios.h>
+#include <unistd.h>
 
 /* Bounded: only "none", "one" and "more" matter, and an int must not overflow while someone leans on ^C. */
 static volatile sig_atomic_t count, first, serious; /* serious: one that is no Ctrl-C */
+static volatile sig_atomic_t kept, hangups;        /* kept: SIGHUP is no end */
 static _Atomic(mortise_host *) woken;
 
-static void on_signal(int number)
+static void note_end(int number)
 {
-	int saved = errno;
-	mortise_host *host = atomic_load(&woken);
-
 	if (count == 0)
 		first = number;
 	if (number != SIGINT)
 		serious = 1;
 	if (count < 100)
 		count = count + 1;
+}
+
+static void on_signal(int number)
+{
+	int saved = errno;
+	mortise_host *host = atomic_load(&woken);
+
+	if (number == SIGHUP && kept)
+		hangups = 1;
+	else
+		note_end(number);
 	if (host)
 		mortise_host_wakeup(host);
 	errno = saved;
@@ -55,6 +67,37 @@ void mor_signals_host(mortise_host *host)
 	atomic_store(&woken, host);
 	if (host && count)
 		mortise_host_wakeup(host); /* one that came before there was a host to wake */
+}
+
+void mor_signals_keep_hangup(bool on)
+{
+	kept = on;
+}
+
+/* A terminal that has hung up says so on every descriptor. */
+static bool terminal_is_gone(void)
+{
+	struct pollfd fds[] = { { .fd = STDIN_FILENO }, { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
+	struct termios settings;
+
+	if (poll(fds, 3, 0) <= 0)
+		return false;
+	for (size_t i = 0; i < 3; i++) /* a pipe whose other end is closed hangs up, too, and is no terminal */
+		if ((fds[i].revents & POLLHUP) && tcgetattr(fds[i].fd, &settings) < 0 && errno == EIO)
+			return true;
+	return false;
+}
+
+bool mor_signals_take_hangup(void)
+{
+	bool came = hangups;
+
+	hangups = 0; /* one more that comes right here is read with this one */
+	if (came && terminal_is_gone()) {
+		note_end(SIGHUP);
+		return false;
+	}
+	return came;
 }
 
 int mor_signals_count(void)

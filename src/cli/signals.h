@@ -12,6 +12,10 @@ void mor_signals_init(void);
 void mor_signals_host(mortise_host *host);
 int mor_signals_count(void);
 int mor_signals_exit_code(void); /* 128 + the first one */
+/* While on, SIGHUP is no end: it means that something is to be read again. One that came before still counts. */
+void mor_signals_keep_hangup(bool on);
+/* One has come since the last look. Where it came because our terminal is gone it counts as an end after all. */
+bool mor_signals_take_hangup(void);
 /* Where only Ctrl-C has come since the last look: true, and it is forgotten. */
 bool mor_signals_take_interrupt(void);
 

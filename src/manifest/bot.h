@@ -13,8 +13,19 @@
  *	priority = 10                    ours: smaller is earlier, default 100; equal ones in the order of the file
  *	timeout = "60s"                  ours: of handle; or { handle = "60s", matches = "5s" }
  *	prefilter = true                 ours: only texts that begin with one of metadata.commands
+ *	enabled = false                  ours: as if it were not there; default true
  *
- * Other sections belong to the bot and are not looked at. A key of this section that is not known is a warning.
+ *	[bot]                            all of it optional; the first three are Ayiou's own
+ *	name = "my bot"
+ *	ws_url = "ws://127.0.0.1:3001"   OneBot v11: we connect
+ *	access_token = "…"
+ *	listen = "ws://127.0.0.1:8081"   ours: it connects to us
+ *	ca_file = "ca.pem"               ours: whom wss trusts, instead of the system's authorities
+ *	cert_file, key_file              ours: who we are, for listen = "wss://…"
+ *	api_timeout = "30s"              ours: until a call must be answered
+ *	ping = "30s"                     ours: after this much silence the connection is tried
+ *
+ * Other sections are not looked at. A key of these two that is not known is a warning.
  */
 #ifndef MOR_MANIFEST_BOT_H
 #define MOR_MANIFEST_BOT_H
@@ -25,17 +36,29 @@
 
 #include <mortise/mortise.h>
 
+#include "base/url.h"
+
 struct mor_bot_plugin {
 	char *name;   /* its key in the file: who it is                                               */
 	char **argv;  /* command and args, NULL-terminated; a command with a slash is absolute        */
 	char **env;   /* NAME=VALUE, NULL-terminated; or NULL                                         */
 	char **set;   /* what the rest amounts to as settings: "timeouts.handle=60s", NULL-terminated */
+	char *cwd;    /* absolute; also among the settings                                            */
 	int64_t priority;
-	bool auto_restart, prefilter;
+	bool auto_restart, prefilter, enabled;
 	unsigned line, column; /* where it stands */
 };
 
+/* [bot]. Texts are NULL where they are not given, paths absolute. */
+struct mor_bot_network {
+	char *name, *access_token;
+	struct mor_url *connect, *listen; /* ws_url, listen */
+	char *ca_file, *cert_file, *key_file;
+	uint32_t api_ms, ping_ms;
+};
+
 struct mor_bot {
+	struct mor_bot_network network;
 	struct mor_bot_plugin *plugins; /* in the order of their turns */
 	size_t count;
 	char **warnings; /* NULL-terminated, or NULL */
@@ -45,5 +68,9 @@ struct mor_bot {
  * has no plugins. */
 int mor_bot_load(const char *path, struct mor_bot **ret, mortise_error *err);
 struct mor_bot *mor_bot_free(struct mor_bot *bot); /* NULL is fine; returns NULL */
+void mor_bot_plugin_fini(struct mor_bot_plugin *plugin);
+/* Would a process that runs by one also do for the other? Priority and prefilter are the bot's business, not the process's. */
+bool mor_bot_plugin_same(const struct mor_bot_plugin *a, const struct mor_bot_plugin *b);
+bool mor_bot_network_same(const struct mor_bot_network *a, const struct mor_bot_network *b);
 
 #endif

@@ -8,59 +8,8 @@ import time
 import unittest
 
 import bot_load
-from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
-
-HERE = PLUGINS / "ayiou"
-STAGE = HERE / "stage.py"
-BIG, BIGGEST = 9007199254740993, 9223372036854775807  # 2^53 + 1, 2^63 - 1
-
-
-def text_call(text, plugin, line, user=0, group=None):
-    params = {"user_id": user} if group is None else {"group_id": group}
-    params["message"] = [{"type": "text", "data": {"text": text}}]
-    return {"action": "send_private_msg" if group is None else "send_group_msg", "params": params, "echo": f"{plugin}/{line}"}
-
-
-def lines(*events):
-    return "".join((e if isinstance(e, str) else json.dumps(e)) + "\n" for e in events).encode()
-
-
-class BotCase(Case):
-    def bot(self, *plugins, head="enabled = true"):
-        """The file of a bot; a plugin is (name, command line, more keys as TOML)."""
-        text = f"[external-plugin-bridge]\n{head}\n"
-        for name, command, *keys in plugins:
-            command = [str(word) for word in command]
-            text += (f"[external-plugin-bridge.plugins.{name}]\ncommand = {json.dumps(command[0])}\n"
-                     f"args = {json.dumps(command[1:])}\n" + "".join(key + "\n" for key in keys))
-        return self.file("bot.toml", text)
-
-    def stage(self, key, *keys, **part):
-        """A plugin that plays a part; what it was asked is in self.asked(name)."""
-        part.setdefault("log", str(self.dir / f"{key}.log"))
-        return (key, [PYTHON, "-u", STAGE, json.dumps(part)], *keys)
-
-    def asked(self, name, method=None):
-        found = [line.split(" ", 1) for line in (self.dir / f"{name}.log").read_text().splitlines()]
-        return [text for what, text in found if what == method] if method else [" ".join(pair) for pair in found]
-
-    def chat(self, bot, *events, words=(), code=0):
-        done = self.run_mortise("chat", "--config", bot, *words, stdin=lines(*events))
-        self.assertEqual(done.code, code, done.err)
-        return done
-
-    def start(self, bot, *words):
-        process = subprocess.Popen([str(MORTISE), "chat", "--config", str(bot), *map(str, words)], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            self.addCleanup(pipe.close)
-        return process
-
-    def until(self, stream, part):
-        for line in stream:
-            if part in line:
-                return line
-        self.fail(f"ended before it said {part!r}")
+from bot_support import BIG, BIGGEST, BotCase, HERE, lines, STAGE, text_call
+from support import Case, LIMIT, MORTISE, PYTHON
 
 
 class AsPrinted(BotCase):
@@ -329,12 +278,6 @@ class SlowReader(BotCase):
         process.stdin.write(lines(*({"text": f"w{n}"} for n in range(10, 90))).decode())
         process.stdin.close()
         return process
-
-    def wait_for(self, condition):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
 
     def test_plugins_go_on_and_nothing_is_lost(self):
         process = self.start_wordy(self.stage("hung", "timeout = { handle = \"2s\" }", match="hang", slow=["hang", 4, "handle"]))

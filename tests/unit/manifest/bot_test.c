@@ -41,7 +41,7 @@ static void expect_warning(const char *text, const char *wanted)
 /* As the bridge's own documentation prints it. */
 static void test_all_keys(void **state)
 {
-	struct mor_bot *bot = load_bot("[bot]\nname = \"x\"\nanything = 1\n" HEAD
+	struct mor_bot *bot = load_bot("[bot]\nname = \"x\"\n[other]\nanything = 1\n" HEAD
 				       "[external-plugin-bridge.plugins.weather]\ncommand = \"python3\"\nargs = [\"-u\", \"weather.py\"]\n"
 				       "cwd = \"plugins\"\nenv = { KEY = \"a b\", EMPTY = \"\" }\nauto_restart = true\nmax_restarts = 7\n"
 				       "priority = -5\ntimeout = \"90s\"\nprefilter = true\n");
@@ -54,7 +54,7 @@ static void test_all_keys(void **state)
 	expect_list(bot->plugins[0].env, "EMPTY=|KEY=a b");
 	assert_true(bot->plugins[0].auto_restart && bot->plugins[0].prefilter);
 	assert_int_equal(bot->plugins[0].priority, -5);
-	assert_int_equal(bot->plugins[0].line, 6);
+	assert_int_equal(bot->plugins[0].line, 7);
 	assert_string_equal(bot->plugins[0].set[1], "timeouts.handle=90000ms");
 	assert_string_equal(bot->plugins[0].set[2], "restart.intensity=7");
 	assert_null(bot->plugins[0].set[3]);
@@ -134,6 +134,9 @@ static void test_warnings(void **state)
 		       "bot.toml:5:1: external-plugin-bridge.plugins.a.autorestart is not known and ignored: did you mean \"auto_restart\"?");
 	expect_warning(HEAD "hot_reload = 1\nplugins.a.command = \"x\"\n",
 		       "bot.toml:3:1: external-plugin-bridge.hot_reload is not known and ignored");
+	expect_warning(ONE "command = \"x\"\n[bot]\nws_uri = \"ws://x\"\n",
+		       "bot.toml:6:1: bot.ws_uri is not known and ignored: did you mean \"ws_url\"?");
+	expect_warning(ONE "command = \"x\"\n[bot]\nadmins = [1]\n", "bot.toml:6:1: bot.admins is not known and ignored");
 }
 
 static void test_faults(void **state)
@@ -183,6 +186,96 @@ static void test_faults(void **state)
 		refuse_bot(cases[i].toml, cases[i].text);
 }
 
+#define BOT ONE "command = \"x\"\n[bot]\n"
+
+static void test_network(void **state)
+{
+	struct mor_bot *bot = load_bot(ONE "command = \"x\"\n"), *other;
+	char path[160];
+
+	(void)state;
+	assert_null(bot->network.connect);
+	assert_null(bot->network.listen);
+	assert_null(bot->network.access_token);
+	assert_int_equal(bot->network.api_ms, 30000);
+	assert_int_equal(bot->network.ping_ms, 30000);
+	other = load_bot(BOT "name = \"n\"\nws_url = \"wss://h/p?q\"\naccess_token = \"t\"\nlisten = \"wss://[::]:1\"\nca_file = \"ca.pem\"\n"
+			     "cert_file = \"/c.pem\"\nkey_file = \"k/k.pem\"\napi_timeout = \"500ms\"\nping = 2\n");
+	assert_null(other->warnings);
+	assert_string_equal(other->network.name, "n");
+	assert_string_equal(other->network.connect->host, "h");
+	assert_string_equal(other->network.connect->target, "/p?q");
+	assert_string_equal(other->network.access_token, "t");
+	assert_int_equal(other->network.listen->port, 1);
+	snprintf(path, sizeof(path), "%s/ca.pem", tree);
+	assert_string_equal(other->network.ca_file, path);
+	assert_string_equal(other->network.cert_file, "/c.pem");
+	assert_int_equal(other->network.api_ms, 500);
+	assert_int_equal(other->network.ping_ms, 2000);
+	assert_false(mor_bot_network_same(&bot->network, &other->network));
+	assert_true(mor_bot_network_same(&other->network, &other->network));
+	mor_bot_free(bot);
+	mor_bot_free(other);
+}
+
+static void test_network_faults(void **state)
+{
+	static const struct {
+		const char *toml, *text;
+	} cases[] = {
+		{ "bot = 1\n" ONE "command = \"x\"\n", "bot.toml:1:1: bot must be a table: [bot]" },
+		{ BOT "ws_url = 1\n", "bot.toml:6:1: bot.ws_url must be a string: \"ws://HOST:PORT/\", or \"wss://…\"" },
+		{ BOT "ws_url = \"http://x\"\n", "bot.toml:6:1: bot.ws_url must begin with ws:// or wss://" },
+		{ BOT "access_token = \"a b\"\n", "bot.toml:6:1: bot.access_token must be a string of letters, digits and signs without blanks" },
+		{ BOT "listen = \"wss://x\"\n", "bot.toml:6:1: bot.listen is wss, which needs cert_file and key_file" },
+		{ BOT "key_file = \"x\"\n", "bot.toml:6:1: bot.key_file is only for listen = \"wss://…\"" },
+		{ BOT "listen = \"ws://x/?y\"\n", "bot.toml:6:1: bot.listen has a part behind ?: use access_token" },
+		{ BOT "ca_file = \"\"\n", "bot.toml:6:1: bot.ca_file must be a string: a file with certificates (PEM)" },
+		{ BOT "ping = \"0s\"\n", "bot.toml:6:1: bot.ping must be a duration such as \"30s\"" },
+		{ BOT "api_timeout = true\n", "bot.toml:6:1: bot.api_timeout must be a duration such as \"30s\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		refuse_bot(cases[i].toml, cases[i].text);
+}
+
+/* What makes another process of it, and what does not. */
+static void test_same(void **state)
+{
+	static const struct {
+		const char *keys;
+		bool same;
+	} cases[] = {
+		{ "command = \"x\"\n", true },
+		{ "command = \"x\"\nargs = []\nenv = {}\n", true },
+		{ "command = \"x\"\npriority = 3\nprefilter = true\n", true },
+		{ "command = \"y\"\n", false },
+		{ "command = \"x\"\nargs = [\"1\"]\n", false },
+		{ "command = \"x\"\nenv = { A = \"b\" }\n", false },
+		{ "command = \"x\"\ncwd = \"d\"\n", false },
+		{ "command = \"x\"\ntimeout = 3\n", false },
+		{ "command = \"x\"\nauto_restart = true\n", false },
+	};
+	struct mor_bot *bot = load_bot(ONE "command = \"x\"\n");
+
+	(void)state;
+	assert_true(bot->plugins[0].enabled);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[200];
+		struct mor_bot *other;
+
+		snprintf(text, sizeof(text), ONE "%s", cases[i].keys);
+		other = load_bot(text);
+		assert_int_equal(mor_bot_plugin_same(&bot->plugins[0], &other->plugins[0]), cases[i].same);
+		mor_bot_free(other);
+	}
+	mor_bot_free(bot);
+	bot = load_bot(ONE "command = \"x\"\nenabled = false\n");
+	assert_false(bot->plugins[0].enabled);
+	mor_bot_free(bot);
+}
+
 static void test_no_toml(void **state)
 {
 	struct mor_bot *bot = NULL;
@@ -205,7 +298,8 @@ static void test_allocations(void **state)
 
 	(void)state;
 	put("bot.toml", ONE "command = \"x\"\nargs = [\"1\", \"2\"]\nenv = { A = \"b\" }\ntimeout = \"1s\"\nodd = 1\n"
-			    "[external-plugin-bridge.plugins.b]\ncommand = \"y\"\n");
+			    "[external-plugin-bridge.plugins.b]\ncommand = \"y\"\n[bot]\nname = \"n\"\nws_url = \"ws://x\"\n"
+			    "listen = \"ws://y\"\nca_file = \"c\"\naccess_token = \"t\"\nodd = 1\n");
 	for (long n = 0; r == MORTISE_ENOMEM; n++) {
 		assert_true(n < 2000);
 		mor_alloc_fail_after(n);
@@ -221,7 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_all_keys), TREE_TEST(test_defaults), TREE_TEST(test_paths),   TREE_TEST(test_order),
 		TREE_TEST(test_timeouts), TREE_TEST(test_warnings), TREE_TEST(test_faults),  TREE_TEST(test_no_toml),
-		TREE_TEST(test_allocations),
+		TREE_TEST(test_network),  TREE_TEST(test_network_faults), TREE_TEST(test_same), TREE_TEST(test_allocations),
 	};
 
 	return mor_run_group("manifest/bot", tests);
