@@ -67,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	model_begin(NULL, 0);
 	world.foreign = true;
+	world.abrupt = !(data[1] & LATE); /* to wait for time limits costs more than all the rest */
 	embed_plugin(&(struct op){ .a = 0, .b = data[0] });
 	if (place->handle) {
 		embed_start(&(struct op){ .a = 0 });
