@@ -130,10 +130,36 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 /* The id goes back: a call that holds one is in the table. */
 static int not_sent(mortise_call *call, int r, mortise_error *err)
 {
-	if (call->id)
+	if (call->id && call->id == call->plugin->next_id)
 		call->plugin->next_id--;
 	call->id = 0;
 	return send_error(call, r, err);
+}
+
+/* Whoever taps may call, stop or free: the message is out of his reach meanwhile. */
+static int send_tapped(mortise_plugin *plugin)
+{
+	mortise_host *host = plugin->host;
+	struct mor_buf body = host->compose;
+	int r;
+
+	host->compose = (struct mor_buf)MOR_BUF_INIT;
+	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&body));
+	r = plugin->link ? plugin->link->ops->send(plugin->link, mor_buf_view(&body)) : MORTISE_ECLOSED;
+	mor_buf_fini(&host->compose);
+	host->compose = body;
+	return r;
+}
+
+/* Its slot, or its process, is taken before anybody hears of it. */
+static void occupy(mortise_call *call, bool on)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	if (!(call->flags & MORTISE_NOTIFY) && !call->no_slot)
+		plugin->in_flight += on ? 1 : -1u;
+	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
+		plugin->spent = on;
 }
 
 /* Hands the call to the link. On failure nothing has changed. */
@@ -149,9 +175,10 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 		r = mor_table_add(&plugin->table, call);
 	if (r < 0)
 		return not_sent(call, r, err);
-	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&plugin->host->compose));
-	r = plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
+	occupy(call, true);
+	r = plugin->host->tap ? send_tapped(plugin) : plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
 	if (r < 0) {
+		occupy(call, false);
 		if (!note)
 			mor_table_remove(&plugin->table, call);
 		return not_sent(call, r, err);
@@ -160,7 +187,6 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	call->end = plugin->link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
-	plugin->in_flight += !note && !call->no_slot;
 	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
 		mor_shape_sent(plugin);
 	return 0;

@@ -34,10 +34,12 @@ static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message 
 		return call;
 	if (wire & MOR_WIRE_ANY_REPLY_ID)
 		return mor_call_only(plugin);
-	if ((wire & MOR_WIRE_NULL_ID_FAILS_ONLY_CALL) && message->kind == MOR_MSG_ERROR &&
-	    (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE))
-		return mor_call_only(plugin);
-	return NULL;
+	if (!(wire & MOR_WIRE_NULL_ID_FAILS_ONLY_CALL) || message->kind != MOR_MSG_ERROR ||
+	    (message->id_kind != MOR_ID_NULL && message->id_kind != MOR_ID_NONE))
+		return NULL;
+	call = mor_call_only(plugin);
+	/* Nor can it be about what the plugin has not read. */
+	return call && call->state != MOR_CALL_WRITING ? call : NULL;
 }
 
 static void receive_reply(mortise_plugin *plugin, const struct mor_message *message)
@@ -261,7 +263,7 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
 		plugin->failed_without_ref = false;
-	if (!plugin->deaf)
+	if (!plugin->deaf && !plugin->gone) /* whoever taps may have released it */
 		mor_receive_route(plugin, message);
 }
 

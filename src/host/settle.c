@@ -254,10 +254,12 @@ bool mor_call_keeps_slot(const mortise_call *call)
 	return call->method->late == MOR_LATE_DROP || call->method->late == MOR_LATE_CANCEL;
 }
 
-/* A call that a note settles must be acknowledged first, and sooner. */
+/* A call that a note settles must be acknowledged first, and sooner; unless all of it may take no longer than that. */
 static bool owes_ack(const mortise_call *call)
 {
-	return call->method->settle == MOR_BY_NOTE && call->method->ack_ms && !call->acked;
+	uint32_t ms = call->method->ack_ms;
+
+	return call->method->settle == MOR_BY_NOTE && ms && !call->acked && (!call->timeout_ms || ms < call->timeout_ms);
 }
 
 /* What a call may take in all, however often it shows signs of life; 0: no such limit. */
