@@ -318,9 +318,14 @@ MORTISE_API int mortise_call_sync(mortise_plugin *plugin, const char *action, mo
 
 /* ---- What a plugin asks of us ---- */
 
-/* Each request is answered exactly once; its handle dies with the answer, whatever that returns. Where the process that
- * asked has ended meanwhile (mortise_request_plugin() says NULL), or its stdin was closed, the answer returns
- * MORTISE_ECLOSED and has reached nobody. Handles that are never answered live as long as the host. */
+/* Each request is answered exactly once; its handle dies with the answer, whatever that returns but MORTISE_ETHREAD. Where
+ * the process that asked has ended meanwhile (mortise_request_plugin() says NULL), or its stdin was closed, the answer
+ * returns MORTISE_ECLOSED and has reached nobody. One that cannot be sent (MORTISE_EINVAL: it is not JSON; MORTISE_ELIMIT:
+ * too large; MORTISE_ENOMEM) is replaced by an error with code -32603, so that the plugin does not wait for it. Handles that
+ * are never answered live as long as the host.
+ *
+ * Of a batch at most 4,096 elements are looked at, and no more once their answers have come to 1 MiB: the rest is refused
+ * with one error, and a WARNING event tells. */
 MORTISE_API int mortise_request_reply(mortise_request *request, mortise_json result);
 MORTISE_API int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message,
 				     mortise_json data);

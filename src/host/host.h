@@ -171,6 +171,9 @@ void mor_call_free_spares(mortise_host *host);
 
 /* ---- requests from the plugin ---- */
 
+#define MOR_BATCH_ELEMENTS 4096    /* of one batch; and what their answers may come to while it is read: the rest */
+#define MOR_BATCH_BYTES (1 << 20) /* is refused with one error                                                   */
+
 struct mor_batch {
 	unsigned open;       /* elements not answered yet, plus one while the batch is being read */
 	struct mor_buf out;  /* "[...": replies so far */
@@ -179,6 +182,7 @@ struct mor_batch {
 
 struct mortise_request {
 	struct mor_list node;
+	mortise_host *host;
 	mortise_plugin *plugin; /* NULL once it died */
 	struct mor_batch *batch;
 	const struct mor_method *row; /* NULL: no row names it */

@@ -2,10 +2,12 @@
  * What a plugin asks of us. Each request is answered exactly once, now or later, by the dialect, the
  * embedder, or with -32601. Replies to a batch are gathered into one array frame here, never in a dialect.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "host/host.h"
 #include "wire/envelope.h"
 
@@ -30,12 +32,38 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	return r;
 }
 
+/* In place of an answer that cannot go out as it is, so that nobody waits for it. */
+static void send_failure(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int why)
+{
+	const struct mor_link_options *opt = &plugin->link_options;
+	size_t limit = opt->send_limit ? opt->send_limit : opt->frame_limit;
+	char text[160], bytes[32];
+
+	if (why == MORTISE_ELIMIT)
+		snprintf(text, sizeof(text), "Internal error: the answer is larger than the limit of %s for one message (limits.send)",
+			 mor_format_bytes(limit, bytes));
+	else
+		snprintf(text, sizeof(text), "Internal error: %s", why == MORTISE_EINVAL ? "the answer is not JSON" : mortise_status_text(why));
+	mor_request_refuse(plugin, id, batch, -32603, text);
+}
+
+/* Too large, or no memory for it: a smaller answer may still go. Anything else is the end of the way to the plugin. */
+static bool is_replaceable(int status)
+{
+	return status == MORTISE_ELIMIT || status == MORTISE_ENOMEM;
+}
+
 static void batch_send(mortise_plugin *plugin, struct mor_batch *batch)
 {
-	if (plugin && batch->out.len && !batch->sent) {
-		mor_buf_byte(&batch->out, ']');
-		if (!mor_buf_failed(&batch->out))
-			send_body(plugin, mor_buf_view(&batch->out));
+	bool any = batch->out.len || mor_buf_failed(&batch->out);
+	int r;
+
+	if (plugin && any && !batch->sent) {
+		r = mor_buf_byte(&batch->out, ']');
+		if (r == 0)
+			r = send_body(plugin, mor_buf_view(&batch->out));
+		if (is_replaceable(r))
+			send_failure(plugin, MOR_SLICE("null"), NULL, r);
 	}
 	batch->sent = true;
 }
@@ -59,6 +87,11 @@ static int send_answer(mortise_plugin *plugin, struct mor_batch *batch, struct m
 		return MORTISE_ECLOSED;
 	mor_buf_byte(&batch->out, batch->out.len ? ',' : '[');
 	return mor_buf_slice(&batch->out, mor_buf_view(body));
+}
+
+static bool batch_is_full(const struct mor_batch *batch, size_t elements)
+{
+	return elements >= MOR_BATCH_ELEMENTS || batch->out.len >= MOR_BATCH_BYTES;
 }
 
 void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code, const char *message)
@@ -104,19 +137,27 @@ void mor_request_free_orphans(mortise_host *host)
 		release(mor_container_of(host->orphans.next, mortise_request, node));
 }
 
-mortise_plugin *mortise_request_plugin(mortise_request *request)
+static int check(const mortise_request *request)
 {
-	return request ? request->plugin : NULL;
+	return request ? mor_host_check_thread(request->host, NULL) : MORTISE_EINVAL;
 }
 
-static int answer(mortise_request *request, struct mor_buf *body, bool success)
+mortise_plugin *mortise_request_plugin(mortise_request *request)
+{
+	return check(request) == 0 ? request->plugin : NULL;
+}
+
+/* `given`: what was wrong with the answer itself; 0: nothing, it is in the body. */
+static int answer(mortise_request *request, struct mor_buf *body, bool success, int given)
 {
 	mortise_plugin *plugin = request->plugin;
 	int r = MORTISE_ECLOSED;
 
 	if (plugin) {
 		MOR_HOLD(plugin);
-		r = send_answer(plugin, request->batch, body);
+		r = given ? given : send_answer(plugin, request->batch, body);
+		if (given || is_replaceable(r))
+			send_failure(plugin, mor_slice_of(request->id), request->batch, r);
 		mor_client_answered(plugin, request->row, success && r == 0);
 		/* A breach in there may have dropped it from the plugin; release works either way. */
 		release(request);
@@ -130,32 +171,36 @@ int mortise_request_reply(mortise_request *request, mortise_json result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { result.text ? result.text : "null", result.text ? result.len : 4 };
+	int r = check(request);
 
-	if (!request)
-		return MORTISE_EINVAL;
+	if (r < 0)
+		return r;
 	if (!mor_json_valid(text, 0, 0, NULL))
-		return MORTISE_EINVAL;
+		return answer(request, &body, false, MORTISE_EINVAL);
 	if (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len)) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_result(&body, mor_slice_of(request->id), text);
-	return answer(request, &body, true);
+	return answer(request, &body, true, 0);
 }
 
 int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { data.text, data.len };
+	int r = check(request);
 
-	if (!request || (data.text && !mor_json_valid(text, 0, 0, NULL)))
-		return MORTISE_EINVAL;
+	if (r < 0)
+		return r;
+	if (data.text && !mor_json_valid(text, 0, 0, NULL))
+		return answer(request, &body, false, MORTISE_EINVAL);
 	if (data.text) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_error(&body, mor_slice_of(request->id), rpc_code, message ? message : "error", text);
-	return answer(request, &body, false);
+	return answer(request, &body, false, 0);
 }
 
 /* ---- receiving ---- */
@@ -172,6 +217,7 @@ static mortise_request *make_request(mortise_plugin *plugin, const struct mor_me
 		mor_free(request);
 		return NULL;
 	}
+	request->host = plugin->host;
 	request->plugin = plugin;
 	request->batch = batch;
 	request->row = row;
@@ -322,22 +368,39 @@ static void receive_element(mortise_plugin *plugin, struct mor_slice element, st
 		mor_receive_route(plugin, &message);
 }
 
+/* What is behind it in the batch is not looked at: neither requests nor answers. */
+static void refuse_rest(mortise_plugin *plugin, struct mor_batch *batch, size_t count)
+{
+	char text[128];
+
+	if (count >= MOR_BATCH_ELEMENTS)
+		snprintf(text, sizeof(text), "a batch has at most %d elements: the rest of it was not looked at", MOR_BATCH_ELEMENTS);
+	else
+		snprintf(text, sizeof(text), "the answers to the first %zu elements of a batch are %d bytes and more: the rest of it was not looked at",
+			 count, MOR_BATCH_BYTES);
+	mor_event(plugin, MORTISE_EVENT_WARNING, text);
+	if (!plugin->gone && plugin->link)
+		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, text);
+}
+
 void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message)
 {
 	struct mor_batch *batch = mor_zalloc(sizeof(*batch));
 	struct mor_slice element;
-	size_t pos = 0;
-	bool any = false;
+	size_t pos = 0, count = 0;
 
 	if (!batch)
 		return;
 	batch->open = 1;
-	while (!plugin->gone && plugin->link && !plugin->deaf && mor_batch_next(message->whole, &pos, &element)) {
-		any = true;
+	for (; !plugin->gone && plugin->link && !plugin->deaf && mor_batch_next(message->whole, &pos, &element); count++) {
+		if (batch_is_full(batch, count)) {
+			refuse_rest(plugin, batch, count);
+			break;
+		}
 		receive_element(plugin, element, batch);
 	}
 	/* JSON-RPC 2.0: an empty batch is one invalid request, answered by one object, not an array. */
-	if (!any && plugin->link)
+	if (!count && plugin->link)
 		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, -32600, "Invalid Request");
 	batch_done(plugin->gone || !plugin->link ? NULL : plugin, batch);
 }

@@ -9,8 +9,23 @@ struct desk {
 	bool later;                        /* keep the request instead of answering at once */
 	mortise_request *held[MAX_HELD];
 	int asked;
+	int status; /* of the last answer that may fail */
 	char method[64], params[256];
 };
+
+/* A string of so many bytes. */
+static int reply_with(mortise_request *request, size_t len)
+{
+	char *text = malloc(len);
+	int r;
+
+	assert_non_null(text);
+	memset(text, 'x', len);
+	text[0] = text[len - 1] = '"';
+	r = mortise_request_reply(request, (mortise_json){ text, len });
+	free(text);
+	return r;
+}
 
 static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)
 {
@@ -21,6 +36,14 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 	snprintf(desk->params, sizeof(desk->params), "%.*s", (int)params.len, params.text ? params.text : "");
 	if (desk->later)
 		desk->held[desk->asked % MAX_HELD] = request;
+	else if (strcmp(method, "garbage") == 0)
+		desk->status = mortise_request_reply(request, json("{\"answer\":"));
+	else if (strcmp(method, "garbage data") == 0)
+		desk->status = mortise_request_fail(request, -1, "no", json("nonsense"));
+	else if (strcmp(method, "much") == 0)
+		desk->status = reply_with(request, 100000);
+	else if (strcmp(method, "some") == 0)
+		desk->status = reply_with(request, 5000);
 	else if (strcmp(method, "refuse") == 0)
 		assert_int_equal(mortise_request_fail(request, -32099, "not today", json("{\"when\":\"tomorrow\"}")), 0);
 	else
@@ -192,6 +215,114 @@ static void batch_answered_later(void **state)
 	rig_close(&desk.rig);
 }
 
+/* A batch of `count` elements, sent by the plugin; what came back. */
+static char *ask_batch(struct desk *desk, const char *element, int count)
+{
+	size_t len = strlen(element) + 1;
+	char *params = malloc(32 + (size_t)count * len), *to = params, *line;
+
+	assert_non_null(params);
+	to += sprintf(to, "{\"send\":[");
+	for (int i = 0; i < count; i++)
+		to += sprintf(to, "%s%s", element, i + 1 < count ? "," : "]}");
+	line = ask(&desk->rig, "go", params);
+	free(params);
+	return line;
+}
+
+static int occurrences(const char *text, const char *part)
+{
+	int count = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		count++;
+	}
+	return count;
+}
+
+/* An array as large as a frame may be would cost us forty times its size, and seconds. */
+static void batch_of_too_many(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask_batch(&desk, "1", 4096);
+	assert_int_equal(occurrences(line, "\"Invalid Request\""), 4096);
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_WARNING], 0);
+	mortise_free(line);
+	line = ask_batch(&desk, "1", 100000);
+	assert_int_equal(occurrences(line, "\"Invalid Request\""), 4096);
+	assert_int_equal(occurrences(line, "\"error\""), 4097);
+	assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a batch has at most 4096 elements");
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_WARNING], 1);
+	mortise_free(line);
+	assert_echoes(&desk.rig);
+	rig_close(&desk.rig);
+}
+
+static void batch_with_too_much_to_answer(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask_batch(&desk, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"much\"}", 20);
+	assert_int_equal(desk.asked, 11); /* 100,000 bytes each */
+	assert_int_equal(occurrences(line, "\"result\""), 11);
+	assert_int_equal(occurrences(line, "\"error\""), 1);
+	assert_contains(line, "the answers to the first 11 elements of a batch");
+	assert_int_equal(desk.rig.events[MORTISE_EVENT_WARNING], 1);
+	mortise_free(line);
+	rig_close(&desk.rig);
+}
+
+/* "replaced by an error with code -32603, so that the plugin does not wait for it" */
+static void answers_that_cannot_be_sent(void **state)
+{
+	static const char *const methods[] = { "garbage", "garbage data", "much" };
+	struct desk desk;
+	mortise_plugin_options opt;
+	const char *argv[3];
+
+	(void)state;
+	desk_open(&desk, true);
+	mortise_plugin_unref(desk.rig.plugin);
+	opt = rig_options(&desk.rig, "asks_host", argv);
+	opt.on_request = on_request;
+	opt.arg = &desk;
+	opt.on_event = on_event;
+	opt.set = SET("limits.send=50000");
+	desk.rig.plugin = rig_plugin(&desk.rig, &opt);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		char params[128], *line;
+
+		snprintf(params, sizeof(params), "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\"}}", methods[i]);
+		line = ask(&desk.rig, "go", params);
+		assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"error\":{\"code\":-32603,");
+		assert_contains(line, i < 2 ? "the answer is not JSON" : "(limits.send)");
+		assert_int_equal(desk.status, i < 2 ? MORTISE_EINVAL : MORTISE_ELIMIT);
+		mortise_free(line);
+	}
+	/* A batch is one message, too: one error for the whole of it. */
+	char *line = ask_batch(&desk, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"some\"}", 20);
+
+	assert_int_equal(desk.status, 0);
+	assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,");
+	assert_contains(line, "(limits.send)");
+	mortise_free(line);
+	/* Within a batch the others have their answers. */
+	line = ask(&desk.rig, "go", "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"garbage\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}]}");
+	assert_contains(line, "\"id\":1,\"error\":{\"code\":-32603,");
+	assert_contains(line, "\"id\":2,\"result\":{\"answer\":42}");
+	mortise_free(line);
+	assert_echoes(&desk.rig);
+	rig_close(&desk.rig);
+}
+
 /* JSON-RPC 2.0: an empty array is an invalid request, answered with one error object. */
 static void empty_batch(void **state)
 {
@@ -296,6 +427,9 @@ int main(void)
 		API_TEST(notification_becomes_an_event),
 		API_TEST(batch_is_answered_with_one_array),
 		API_TEST(batch_answered_later),
+		API_TEST(batch_of_too_many),
+		API_TEST(batch_with_too_much_to_answer),
+		API_TEST(answers_that_cannot_be_sent),
 		API_TEST(empty_batch),
 		API_TEST(batch_of_notifications),
 		API_TEST(answer_to_the_dead),
