@@ -299,7 +299,9 @@ typedef struct mortise_call_options {
 } mortise_call_options;
 
 /* `action` is what describe lists (function, command, extractor method), shaped by the dialect; with
- * MORTISE_RAW a wire method. `params` is an object, an array, or absent. on_reply comes exactly once with
+ * MORTISE_RAW a wire method. Calls that cannot be sent yet wait: at most 65,536 of them (fewer where the dialect says so),
+ * with params of limits.queue bytes in all (64 MiB where nobody says otherwise); MORTISE_EOVERLOAD names the limit.
+ * `params` is an object, an array, or absent. on_reply comes exactly once with
  * more == 0, never before this function has returned; the handle dies when that callback returns.
  * `opt` and `ret_call` may be NULL. */
 MORTISE_API int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json params,

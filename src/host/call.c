@@ -228,9 +228,7 @@ void mor_call_pump(mortise_plugin *plugin)
 
 		if (r == 0 && mor_health_first(plugin, call->method))
 			break;
-		mor_list_remove(&call->node); /* its queue_ms goes on until the last byte is written */
-		call->state = MOR_CALL_TAKEN;
-		plugin->waiting--;
+		mor_call_leave_queue(call); /* its queue_ms goes on until the last byte is written */
 		if (r == 0)
 			r = transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error);
 		if (r < 0)
@@ -411,20 +409,37 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 	return 0;
 }
 
+static int check_queue(const mortise_call *call, size_t bytes, mortise_error *err)
+{
+	const mortise_plugin *plugin = call->plugin;
+	unsigned most = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : MAX_WAITING;
+	size_t limit = plugin->link_options.queue_limit;
+	char waiting[32], all[32];
+
+	if (plugin->waiting >= most)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already, which is the limit", plugin->session.name,
+				call->name, most);
+	/* One may always wait, however large; the limit is for those behind it. */
+	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: calls with %s of params wait already, and with this one they would be over the limit of %s (limits.queue)",
+				plugin->session.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
+	return 0;
+}
+
 static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
-	unsigned limit = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : MAX_WAITING;
-	int r;
+	int r = check_queue(call, params.len, err);
 
-	if (plugin->waiting >= limit)
-		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already", plugin->session.name, call->name, limit);
+	if (r < 0)
+		return r;
 	r = mor_buf_slice(&call->params, params);
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
 	call->state = MOR_CALL_QUEUED;
 	mor_list_append(&plugin->queue, &call->node);
 	plugin->waiting++;
+	plugin->waiting_bytes += params.len;
 	mor_call_set_due(call, call->queue_ms);
 	if (plugin->state == MORTISE_STOPPED) {
 		r = mor_supervise_start(plugin, err);

@@ -154,6 +154,8 @@ void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const s
 bool mor_call_keeps_slot(const mortise_call *call);
 void mor_call_send_cancel(mortise_call *call);
 void mor_call_unlink(mortise_call *call);
+/* Out of the queue, where it waits in one. */
+void mor_call_leave_queue(mortise_call *call);
 void mor_call_recycle(mortise_host *host, mortise_call *call);
 /* Gives back one that is in no list. */
 void mor_call_free(mortise_host *host, mortise_call *call);
@@ -303,6 +305,7 @@ struct mortise_plugin {
 	struct mor_call_table table;
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
+	size_t waiting_bytes;        /* their params */
 	int64_t next_id;
 	int64_t last_sign_ms;        /* any message */
 	int64_t last_word_ms;        /* any but the answer to a ping */

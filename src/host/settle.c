@@ -90,14 +90,26 @@ static void keep_as_ghost(mortise_call *call)
 	mor_call_set_due(call, call->no_slot ? 0 : late_ms);
 }
 
+void mor_call_leave_queue(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	if (call->state != MOR_CALL_QUEUED)
+		return;
+	mor_list_remove(&call->node);
+	plugin->waiting--;
+	plugin->waiting_bytes -= call->params.len;
+	call->state = MOR_CALL_TAKEN;
+}
+
 /* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 
 	call->due_ms = 0;
+	mor_call_leave_queue(call);
 	mor_list_remove(&call->node);
-	plugin->waiting -= call->state == MOR_CALL_QUEUED;
 	if (call->id) {
 		mor_table_remove(&plugin->table, call);
 		plugin->in_flight -= !call->no_slot;

@@ -169,6 +169,43 @@ static void limits_of_reused_calls(void **state)
 	close_world();
 }
 
+/* ---- what waits ---- */
+
+static int call_with(const char *params, mortise_error *err)
+{
+	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_reply };
+
+	return mortise_call_start(world.plugin, "x", (mortise_json){ params, strlen(params) }, &opt, NULL, err);
+}
+
+/* One may always wait, however large; then bytes count as calls do, until they are sent, time out or fail. */
+static void queued_params_are_bounded(void **state)
+{
+	static const char *const set[] = { "limits.in_flight=1", "limits.queue=1000", NULL };
+	char params[600], large[2000];
+	mortise_error err = { 0 };
+
+	(void)state;
+	snprintf(params, sizeof(params), "[\"%0590d\"]", 0);
+	snprintf(large, sizeof(large), "[\"%01990d\"]", 0);
+	open_world(set);
+	start_calls(0, 1, 0, 0);
+	advance(0);
+	assert_int_equal(call_with(large, &err), 0);
+	assert_int_equal(call_with("[1]", &err), MORTISE_EOVERLOAD);
+	assert_non_null(strstr(err.text, "(limits.queue)"));
+	assert_non_null(strstr(err.text, "1000"));
+	answer(1); /* the large one is sent */
+	assert_int_equal(call_with(params, &err), 0);
+	assert_int_equal(call_with(params, &err), MORTISE_EOVERLOAD);
+	assert_int_equal(call_with("[1]", &err), 0);
+	assert_int_equal(world.plugin->waiting_bytes, strlen(params) + 3);
+	assert_int_equal(mortise_plugin_stop(world.plugin, MORTISE_STOP_NOW), 0);
+	assert_int_equal(world.plugin->waiting_bytes, 0);
+	assert_int_equal(world.count, 3);
+	close_world();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +213,7 @@ int main(void)
 		MOR_TEST(many_calls_expire_one_by_one),
 		MOR_TEST(many_queued_calls_expire_together),
 		MOR_TEST(limits_of_reused_calls),
+		MOR_TEST(queued_params_are_bounded),
 	};
 
 	return mor_run_group("host/bound", tests);

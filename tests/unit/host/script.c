@@ -94,7 +94,7 @@ static int script_send(struct mor_link *link, struct mor_slice body)
 		return MORTISE_ECLOSED;
 	if (limit && body.len > limit)
 		return MORTISE_ELIMIT;
-	if (s->opt->queue_limit && link->queued - link->written + body.len > s->opt->queue_limit)
+	if (s->opt->queue_limit && link->queued > link->written && link->queued - link->written + body.len > s->opt->queue_limit)
 		return MORTISE_EOVERLOAD;
 	mor_buf_append(&s->sent, &body.len, sizeof(body.len));
 	mor_buf_slice(&s->sent, body);
