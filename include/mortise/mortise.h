@@ -116,7 +116,8 @@ enum mortise_state {
 MORTISE_API const char *mortise_state_name(int state);
 
 enum mortise_event_type {
-	MORTISE_EVENT_STATE,   /* state, previous; text says why                                         */
+	MORTISE_EVENT_STATE,   /* state, previous; text says why; code: of one that goes down, why, as a status (a breach
+				  of the protocol is MORTISE_EPROTO from DRAINING on); 0: it was asked to */
 	MORTISE_EVENT_STDERR,  /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
 	MORTISE_EVENT_NOISE,   /* text: excerpt of what was no message on stdout; count: bytes skipped   */
 	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not consume. Where the
@@ -145,6 +146,7 @@ typedef struct mortise_event {
 	mortise_json params;
 	uint64_t count;
 	int64_t time_ms; /* the host's monotonic clock */
+	int code;
 } mortise_event;
 typedef void mortise_event_fn(const mortise_event *event, void *arg);
 

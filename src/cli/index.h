@@ -37,6 +37,7 @@ struct mor_index {
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
+	size_t breaches; /* of the units that failed: because their analyzer broke the protocol, or its sandbox */
 	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
 };
 

@@ -52,8 +52,10 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
 	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli),
 		 printable_title(end, title, sizeof(title)), reason, end->earlier ? " (in an earlier run)" : "");
+	x->breaches += mortise_status_exit_code(end->code) == mortise_status_exit_code(MORTISE_EPROTO);
 	begin_unit(&w, end);
 	mor_w_pair(&w, "reason", end->reason);
+	mor_w_pair(&w, "kind", mortise_status_kind(end->code));
 	mor_w_pair_int(&w, "attempts", end->attempts);
 	mor_w_pair_bool(&w, "earlier", end->earlier);
 	mor_w_end(&w);
@@ -142,6 +144,7 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "units", (int64_t)x->ref_count);
 	mor_w_pair_int(&w, "done", (int64_t)result.done);
 	mor_w_pair_int(&w, "failed", (int64_t)result.failed);
+	mor_w_pair_int(&w, "left", (int64_t)(x->ref_count - result.done - result.failed));
 	mor_w_pair_int(&w, "empty", (int64_t)result.empty);
 	mor_w_pair_int(&w, "entries", (int64_t)x->records);
 	mor_w_pair_int(&w, "bytes", (int64_t)result.bytes);
@@ -159,8 +162,10 @@ static void report_json(struct mor_index *x, bool ok)
 	write_array(&w, "failures", &x->failures);
 	write_array(&w, "empty_units", &x->empties);
 	write_array(&w, "messages", &x->messages);
-	if (failure)
+	if (failure) {
 		mor_w_pair(&w, "error", failure->text);
+		mor_w_pair(&w, "kind", mortise_status_kind(failure->code));
+	}
 	mor_w_end(&w);
 	/* The result itself may be on stdout; then the report is on stderr. */
 	if (x->args->output && strcmp(x->args->output, "-") != 0)
@@ -181,8 +186,8 @@ static void report_text(struct mor_index *x)
 	mor_note(x->cli, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
 		 result.failed, x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli, "%zu units are left: the same command with --resume goes on; %s.partial has the others",
-			 x->ref_count - settled, x->args->output);
+		mor_note(x->cli, "%zu units are left: the same command with --resume goes on%s%s%s", x->ref_count - settled,
+			 settled ? "; those that are done are in " : "", settled ? x->args->output : "", settled ? ".partial" : "");
 }
 
 int mor_index_report(struct mor_index *x)
@@ -205,7 +210,7 @@ int mor_index_report(struct mor_index *x)
 		mor_report_line(x->cli, &(struct mor_report){ .error = failure });
 		return mortise_status_exit_code(failure->code);
 	}
-	return ok ? 0 : 1;
+	return ok ? 0 : x->breaches ? mortise_status_exit_code(MORTISE_EPROTO) : 1;
 }
 
 void mor_index_report_free(struct mor_index *x)

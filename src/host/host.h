@@ -344,6 +344,7 @@ struct mortise_plugin {
 	struct mor_counters counters;
 	bool paused, was_ready, lax_told; /* the last two: in this process */
 	mortise_error failure;       /* why it is FAILED */
+	int cause;                   /* why this process goes down, as a status; 0: it does not, or was asked to */
 	char last_error[512], last_stderr[256], truncated[192];
 };
 

@@ -97,6 +97,7 @@ static void forget_last_process(mortise_plugin *plugin)
 	plugin->work = (struct mor_work){ 0 };
 	plugin->restart_ms = -1;
 	plugin->broken = NULL;
+	plugin->cause = 0;
 	plugin->rung = MOR_RUNG_NONE;
 	plugin->bye = NULL;
 	plugin->last_stderr[0] = plugin->truncated[0] = '\0';
@@ -135,6 +136,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_fail_prefix(&error, plugin->session.name);
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	plugin->failure = error;
+	plugin->cause = error.code;
 	mor_state_set(plugin, MORTISE_FAILED, error.text);
 	if (err)
 		*err = error;
@@ -327,8 +329,10 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	else
 		next = next_state(plugin, how, &failure);
 	mor_supervise_drop_link(plugin);
-	if (!draining && !left)
+	if (!draining && !left) {
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+		plugin->cause = error.code;
+	}
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_view_take(plugin, &views);
@@ -418,6 +422,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 		return;
 	}
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+	plugin->cause = error->code;
 	after = after_breach(plugin, &failure);
 	if (after == MORTISE_FAILED)
 		plugin->failure = failure;
@@ -453,6 +458,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 	struct mor_list taken;
 
 	plugin->failure = failure;
+	plugin->cause = failure.code;
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
 	mor_health_ended(plugin, verdict->error->text);

@@ -88,8 +88,14 @@ bool mor_driver_finished(const struct mor_driver *driver)
 
 /* ---- processes ---- */
 
+/* Of the protocol, or of its sandbox: it would do so again, and its exit status says nothing about it. */
+static bool broke_rules(const mortise_error *why)
+{
+	return why->code == MORTISE_EPROTO || why->code == MORTISE_ELIMIT || why->code == MORTISE_EVIOLATION;
+}
+
 /* With nobody left to do it, what is left has failed. */
-static void give_up(struct mor_driver *driver, const char *why)
+static void give_up(struct mor_driver *driver, const mortise_error *why)
 {
 	mortise_error error = { 0 };
 	bool began = false;
@@ -101,11 +107,11 @@ static void give_up(struct mor_driver *driver, const char *why)
 	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	mor_fail(&error, began ? MORTISE_ECRASHED : MORTISE_EEXEC, "no analyzer is left: %s", why);
+	mor_fail(&error, broke_rules(why) ? why->code : began ? MORTISE_ECRASHED : MORTISE_EEXEC, "no analyzer is left: %s", why->text);
 	mor_driver_fail(driver, &error);
 }
 
-static void lose(struct worker *worker, const char *why)
+static void lose(struct worker *worker, const mortise_error *why)
 {
 	worker->state = WORKER_LOST;
 	give_up(worker->driver, why);
@@ -117,8 +123,9 @@ static void start(struct worker *worker)
 
 	worker->state = WORKER_DOWN;
 	worker->fresh = true;
+	worker->cause.code = 0;
 	if (mortise_plugin_start(worker->plugin, &error) < 0)
-		lose(worker, error.text);
+		lose(worker, &error);
 }
 
 static void fall_back(struct mor_driver *driver, const char *why);
@@ -127,29 +134,38 @@ static void fall_back(struct mor_driver *driver, const char *why);
 static void ended(struct worker *worker, const mortise_event *event)
 {
 	struct mor_driver *driver = worker->driver;
-	const char *why = event->text ? event->text : "ended";
+	mortise_error why = worker->cause;
 
+	/* What the host ended it for says more than how it ended. */
+	if (!why.code)
+		mor_fail(&why, event->code ? event->code : MORTISE_ECRASHED, "%s", event->text);
+	worker->cause.code = 0;
 	worker->request = NULL;
 	mor_output_mind_last(worker);
 	mor_output_drop_last(worker);
 	worker->idle_ends = worker->fresh ? worker->idle_ends + 1 : 0;
-	if (worker->item != NO_ITEM)
-		mor_work_failed(worker, why);
+	if (worker->item != NO_ITEM) {
+		mortise_error reason = why;
+
+		if (why.code == MORTISE_EPROTO)
+			mor_fail_prefix(&reason, "protocol");
+		mor_work_failed(worker, &reason);
+	}
 	mor_work_forget(worker);
 	worker->fresh = true;
 	worker->shown = worker->shows_stage = false;
 	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_VIEW_AUTO) {
-		fall_back(driver, why);
+		fall_back(driver, why.text);
 		return;
 	}
 	if (driver->stopping || driver->finished_work)
 		return;
 	if (event->state == MORTISE_FAILED || worker->idle_ends >= IDLE_ENDS) {
-		lose(worker, why);
+		lose(worker, &why);
 		return;
 	}
 	if (worker->idle_ends) /* it never asked for anything: nobody else would tell why nothing happens */
-		mor_driver_warn(driver, "%s; starting it again", why);
+		mor_driver_warn(driver, "%s; starting it again", why.text);
 	if (event->state == MORTISE_STOPPED)
 		start(worker);
 	else
@@ -163,6 +179,10 @@ static void on_state(struct worker *worker, const mortise_event *event)
 	case MORTISE_READY:
 		worker->began = true;
 		mor_work_expect(worker);
+		break;
+	case MORTISE_DRAINING:
+		if (worker->state != WORKER_LEAVES)
+			mor_fail(&worker->cause, event->code ? event->code : MORTISE_ECRASHED, "%s", event->text);
 		break;
 	case MORTISE_STOPPED:
 	case MORTISE_BACKOFF:
@@ -331,6 +351,7 @@ static void take_earlier(struct mor_driver *driver)
 		const char *reason;
 		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
+					    .code = mor_result_code(driver->result, i),
 					    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 					    .kzip = mor_kzip_path(record->kzip), .empty = mor_result_empty(driver->result, i) };
 
@@ -361,11 +382,11 @@ void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
 static void too_late(struct worker *worker, bool working)
 {
 	double limit = worker->driver->opt.unit_ms / 1000.0;
-	char why[96];
+	mortise_error why;
 
 	if (working) {
-		snprintf(why, sizeof(why), "timeout: no \"done\" within %g s", limit);
-		mor_work_failed(worker, why);
+		mor_fail(&why, MORTISE_ETIMEOUT, "timeout: no \"done\" within %g s", limit);
+		mor_work_failed(worker, &why);
 	} else {
 		mor_driver_warn(worker->driver, "%s: asked for nothing within %g s", mortise_plugin_name(worker->plugin), limit);
 	}

@@ -36,6 +36,7 @@ struct mor_unit_end {
 	size_t unit;
 	const char *digest, *title, *kzip;
 	const char *reason; /* NULL: it is done */
+	int code;           /* what it failed with */
 	unsigned attempts;
 	uint64_t records, bytes;
 	bool empty;         /* it is done, and nothing was written for it */

@@ -53,6 +53,7 @@ struct worker {
 	uint64_t last_size;
 	char *last_path;      /* NULL: none */
 	int64_t due_ms;       /* of done, or of the next request; 0: no limit */
+	mortise_error cause;  /* why the host ends its process, though we did not ask for it; code 0: it does not */
 	uint64_t turn;        /* counts analyses: a late answer to a view that is no longer wanted is known by it */
 };
 
@@ -78,7 +79,7 @@ struct mor_driver {
 /* driver_work.c: one analysis, from the request to its end */
 void mor_work_offer(struct worker *worker);  /* its request is open: hand something out, if there is something */
 void mor_work_done(struct worker *worker);
-void mor_work_failed(struct worker *worker, const char *reason); /* this attempt; the record goes back, or is settled */
+void mor_work_failed(struct worker *worker, const mortise_error *why); /* this attempt; the record goes back, or is settled */
 void mor_work_forget(struct worker *worker); /* frees what belongs to the analysis */
 void mor_work_expect(struct worker *worker); /* from now on its time counts */
 void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */

@@ -26,15 +26,16 @@ void mor_work_expect(struct worker *worker)
 
 /* ---- ends ---- */
 
-static void tell_end(struct worker *worker, const char *reason, uint64_t records, uint64_t bytes)
+static void tell_end(struct worker *worker, const mortise_error *why, uint64_t records, uint64_t bytes)
 {
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[worker->item];
-	struct mor_unit_end end = { .unit = worker->item, .reason = reason, .records = records, .bytes = bytes,
-				    .attempts = driver->items[worker->item].attempts + (reason == NULL),
+	struct mor_unit_end end = { .unit = worker->item, .reason = why ? why->text : NULL, .code = why ? why->code : 0,
+				    .records = records, .bytes = bytes,
+				    .attempts = driver->items[worker->item].attempts + (why == NULL),
 				    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 				    .title = worker->unit ? mor_unit_title(worker->unit) : "",
-				    .kzip = mor_kzip_path(record->kzip), .empty = !reason && bytes == 0 };
+				    .kzip = mor_kzip_path(record->kzip), .empty = !why && bytes == 0 };
 
 	driver->opt.events.on_unit(&end, driver->opt.events.arg);
 }
@@ -49,31 +50,31 @@ static void settle(struct worker *worker)
 }
 
 /* For good: it will not be tried again. */
-static void settle_failed(struct worker *worker, const char *reason)
+static void settle_failed(struct worker *worker, const mortise_error *why)
 {
 	struct mor_driver *driver = worker->driver;
 	mortise_error error = { 0 };
 
-	tell_end(worker, reason, 0, 0);
-	if (mor_result_failed(driver->result, worker->item, reason, &error) < 0)
+	tell_end(worker, why, 0, 0);
+	if (mor_result_failed(driver->result, worker->item, why, &error) < 0)
 		mor_driver_fail(driver, &error);
 	settle(worker);
 }
 
-void mor_work_failed(struct worker *worker, const char *reason)
+void mor_work_failed(struct worker *worker, const mortise_error *why)
 {
 	struct mor_driver *driver = worker->driver;
 	struct item *item = &driver->items[worker->item];
 
 	item->attempts++;
 	if (item->attempts > driver->opt.retries && !driver->stopping) {
-		settle_failed(worker, reason);
+		settle_failed(worker, why);
 	} else {
 		item->state = ITEM_WAITING;
 		if (worker->item < driver->first_waiting)
 			driver->first_waiting = worker->item;
 		if (!driver->stopping)
-			mor_driver_warn(driver, "%s: %s; trying it again", mor_driver_title(worker), reason);
+			mor_driver_warn(driver, "%s: %s; trying it again", mor_driver_title(worker), why->text);
 		worker->item = NO_ITEM;
 	}
 	mor_driver_settled(driver);
@@ -198,11 +199,11 @@ struct showing { /* a view that was asked for */
 };
 
 /* The record's own fault, or ours, but not the analyzer's: it is not tried again. */
-static void refuse(struct worker *worker, const char *reason)
+static void refuse(struct worker *worker, const mortise_error *why)
 {
 	char *asked = mor_take(&worker->asked);
 
-	settle_failed(worker, reason);
+	settle_failed(worker, why);
 	mor_work_forget(worker);
 	worker->asked = asked;
 }
@@ -211,6 +212,7 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 {
 	struct showing showing = *(struct showing *)arg;
 	struct worker *worker = showing.worker;
+	mortise_error unsaid;
 
 	(void)plugin;
 	mor_free(arg);
@@ -221,7 +223,9 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 		return;
 	}
 	worker->state = WORKER_WAITS;
-	refuse(worker, error ? error->text : mortise_status_text(status));
+	if (!error)
+		mor_fail(&unsaid, status, "%s", mortise_status_text(status));
+	refuse(worker, error ? error : &unsaid);
 	mor_driver_settled(worker->driver);
 	mor_work_offer(worker);
 }
@@ -264,7 +268,7 @@ static bool give(struct worker *worker, size_t number)
 	if (r == 0)
 		return true;
 	worker->state = WORKER_WAITS;
-	refuse(worker, error.text);
+	refuse(worker, &error);
 	return false;
 }
 
@@ -289,13 +293,13 @@ static void nobody_asks(struct worker *worker, size_t number)
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[number];
 	const char *type = driver->opt.types ? driver->opt.types[0] : NULL;
-	char reason[300];
+	mortise_error why;
 
 	type = type ? type : driver->items[number].type;
-	snprintf(reason, sizeof(reason), "no analyzer asks for %.200s", type ? type : "its type");
+	mor_fail(&why, MORTISE_EUNSUPPORTED, "no analyzer asks for %.200s", type ? type : "its type");
 	worker->item = number;
 	mor_kzip_unit_read(record->kzip, record->number, &worker->unit, NULL); /* for its title */
-	refuse(worker, reason);
+	refuse(worker, &why);
 }
 
 /* A record that failed before wants a fresh process; the one that comes after a failure may have been needed elsewhere. */
@@ -363,7 +367,9 @@ void mor_work_done(struct worker *worker)
 		tell_end(worker, NULL, output.records, output.bytes);
 		settle(worker);
 	} else {
-		mor_work_failed(worker, error.text);
+		if (r == MORTISE_ELIMIT)
+			error.code = MORTISE_EINPUT; /* of a record in its output, not of a frame */
+		mor_work_failed(worker, &error);
 		if (r == MORTISE_ESYSTEM || r == MORTISE_ENOMEM) /* ours; all else is what it wrote */
 			mor_driver_fail(worker->driver, &error);
 		mor_driver_replace(worker);

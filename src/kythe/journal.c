@@ -31,8 +31,8 @@ void mor_journal_add(const struct mor_journal_line *line, uint64_t *check, struc
 
 	mor_buf_printf(&said, "%s %" PRIu64 " %" PRIu64 " " SUM_FORMAT, line->failed ? "failed" : "done", line->unit, line->bytes,
 		       line->sum);
-	if (line->reason.len) {
-		mor_buf_byte(&said, ' ');
+	if (line->failed) {
+		mor_buf_printf(&said, " %d ", -line->code);
 		mor_buf_slice(&said, line->reason);
 	}
 	*check = mor_sum(said.data, said.len, *check);
@@ -121,11 +121,12 @@ int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, c
 	return 1;
 }
 
-/* "done 12 3456 sum" or "failed 12 3456 sum why". */
+/* "done 12 3456 sum" or "failed 12 3456 sum 6 why". */
 static bool read_said(struct mor_slice said, struct mor_journal_line *ret)
 {
 	bool done = said.len > 5 && memcmp(said.ptr, "done ", 5) == 0;
 	size_t word = done ? 5 : 7;
+	uint64_t code;
 
 	*ret = (struct mor_journal_line){ .failed = !done };
 	if (!done && (said.len <= 7 || memcmp(said.ptr, "failed ", 7) != 0))
@@ -133,6 +134,11 @@ static bool read_said(struct mor_slice said, struct mor_journal_line *ret)
 	said = (struct mor_slice){ said.ptr + word, said.len - word };
 	if (!take_number(&said, 10, &ret->unit) || !take_number(&said, 10, &ret->bytes) || !take_number(&said, 16, &ret->sum))
 		return false;
+	if (done)
+		return said.len == 0;
+	if (!take_number(&said, 10, &code) || code > INT16_MAX)
+		return false;
+	ret->code = -(int)code;
 	ret->reason = said;
 	return true;
 }

@@ -3,9 +3,9 @@
  *
  *	mortise-index 2 IDENTITY CHECK
  *	CHECK done UNIT BYTES SUM
- *	CHECK failed UNIT BYTES SUM why it failed
+ *	CHECK failed UNIT BYTES SUM CODE why it failed
  *
- * BYTES is how long the output is after the unit, SUM the sum of the unit's own bytes in it (sum.h). CHECK is the sum of its line
+ * CODE is the status that it failed with, without its sign. BYTES is how long the output is after the unit, SUM the sum of the unit's own bytes in it (sum.h). CHECK is the sum of its line
  * without it, after the CHECK of the line before: a bit that flips, a line that goes or one that comes from elsewhere shows.
  */
 #ifndef MOR_KYTHE_JOURNAL_H
@@ -22,7 +22,8 @@
 struct mor_journal_line {
 	bool failed;
 	uint64_t unit, bytes, sum;
-	struct mor_slice reason; /* of a failed one: one line. When read it lies in the text */
+	int code; /* of a failed one: its status */
+	struct mor_slice reason; /* and why: one line. When read it lies in the text */
 };
 
 /* Appends the first line, or the next. `check` goes from one to the other. */

@@ -25,6 +25,11 @@ enum mor_unit_state mor_result_state(const struct mor_result *result, size_t uni
 	return result->units[unit].state;
 }
 
+int mor_result_code(const struct mor_result *result, size_t unit)
+{
+	return result->units[unit].code;
+}
+
 bool mor_result_empty(const struct mor_result *result, size_t unit)
 {
 	return result->units[unit].empty;
@@ -227,7 +232,7 @@ static int check_broken(const struct mor_result *result, mortise_error *err)
 static int note(struct mor_result *result, const struct ended *unit, mortise_error *err)
 {
 	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED, .unit = result->next, .bytes = result->bytes,
-					 .sum = unit->sum, .reason = mor_slice_of(unit->reason ? unit->reason : "") };
+					 .sum = unit->sum, .code = unit->code, .reason = mor_slice_of(unit->reason ? unit->reason : "") };
 
 	return mor_result_note(result, &line, err);
 }
@@ -268,12 +273,13 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 	return flush(result, err);
 }
 
-int mor_result_failed(struct mor_result *result, size_t unit, const char *reason, mortise_error *err)
+int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
 {
 	char line[1024];
 
 	result->units[unit].sum = mor_sum("", 0, 0);
-	result->units[unit].reason = mor_strdup(mor_printable(mor_slice_of(reason), line, sizeof(line)));
+	result->units[unit].code = why->code ? why->code : MORTISE_ECRASHED;
+	result->units[unit].reason = mor_strdup(mor_printable(mor_slice_of(why->text), line, sizeof(line)));
 	result->units[unit].state = MOR_UNIT_FAILED;
 	result->stats.failed++;
 	return flush(result, err);

@@ -48,6 +48,7 @@ struct mor_result *mor_result_free(struct mor_result *result); /* NULL is fine; 
 /* What an earlier run settled already: of each unit its state and, if it failed, why (else NULL). */
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason);
 
+int mor_result_code(const struct mor_result *result, size_t unit); /* what it failed with; 0: it has not */
 bool mor_result_empty(const struct mor_result *result, size_t unit); /* it is done, and has no bytes */
 
 struct mor_unit_output {
@@ -61,7 +62,7 @@ struct mor_unit_output {
  * is raw) to the very end; record and offset are in the text, nothing was kept, and the unit is open as before. Any
  * other failure is the result's own. */
 int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err);
-int mor_result_failed(struct mor_result *result, size_t unit, const char *reason, mortise_error *err);
+int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err);
 
 struct mor_result_stats {
 	uint64_t bytes;   /* of the output, earlier runs included */

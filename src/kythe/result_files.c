@@ -125,6 +125,7 @@ static int take_line(struct mor_result *result, const struct mor_journal_line *l
 	unit->reason = line->failed ? mor_strndup(line->reason.ptr, line->reason.len) : NULL;
 	if (line->failed && !unit->reason)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	unit->code = line->code;
 	unit->state = line->failed ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
 	result->stats.failed += line->failed;
 	result->stats.done += !line->failed;

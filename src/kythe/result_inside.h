@@ -9,7 +9,8 @@
 
 struct ended {
 	enum mor_unit_state state;
-	char *reason; /* why it failed */
+	int code; /* of one that failed: its status */
+	char *reason; /* and why */
 	bool empty;   /* done, without a byte */
 	uint64_t sum; /* of its bytes */
 	uint64_t at, size; /* its bytes in the spool, while they wait for their turn */

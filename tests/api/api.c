@@ -75,8 +75,10 @@ void rig_event(const mortise_event *event, void *arg)
 	rig->events[t]++;
 	rig->bytes[t] += event->count;
 	snprintf(rig->last[t], sizeof(rig->last[t]), "%s", event->text ? event->text : "");
-	if (event->type == MORTISE_EVENT_STATE && rig->state_count < MAX_STATES)
+	if (event->type == MORTISE_EVENT_STATE && rig->state_count < MAX_STATES) {
+		rig->codes[rig->state_count] = event->code;
 		rig->states[rig->state_count++] = event->state;
+	}
 	if (event->type == MORTISE_EVENT_NOTE || event->type == MORTISE_EVENT_VIOLATION) {
 		snprintf(rig->note_method, sizeof(rig->note_method), "%s", event->method ? event->method : "");
 		snprintf(rig->note_params, sizeof(rig->note_params), "%.*s", (int)event->params.len,

@@ -44,6 +44,7 @@ struct rig {
 	uint64_t bytes[MORTISE_EVENT_TYPES]; /* sum of their counts */
 	char note_method[64], note_params[256];
 	enum mortise_state states[MAX_STATES];
+	int codes[MAX_STATES];
 	int state_count;
 };
 

@@ -151,6 +151,10 @@ static void corrupt_and_drained(void **state)
 	(void)state;
 	open_drive(&drive, "flood", NO_SET);
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
+	/* Why is told from the first step down to the last. */
+	for (int i = 0; i < drive.rig.state_count; i++)
+		assert_int_equal(drive.rig.codes[i], drive.rig.states[i] == MORTISE_DRAINING || drive.rig.states[i] == MORTISE_STOPPED ?
+							     MORTISE_EPROTO : 0);
 	assert_true(noted(&drive, "written") >= 0 && noted(&drive, "eof") >= 0);
 	assert_int_equal(noted(&drive, "term"), -1);
 	close_drive(&drive);
@@ -169,6 +173,8 @@ static void a_process_per_unit(void **state)
 	assert_int_equal(drive.ready, 8);
 	assert_int_equal(drive.analyses, 8);
 	assert_false(rig_saw_state(&drive.rig, MORTISE_FAILED));
+	for (int i = 0; i < drive.rig.state_count; i++)
+		assert_int_equal(drive.rig.codes[i], 0); /* nothing was wrong */
 	close_drive(&drive);
 }
 

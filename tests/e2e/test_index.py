@@ -507,7 +507,7 @@ class Command(IndexCase):
     def test_report(self):
         report, _ = self.report(self.kzip(simple(2)))
         self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "cpu_ms",
-                                                    "empty", "failures", "empty_units", "messages"})
+                                                    "left", "empty", "failures", "empty_units", "messages"})
         self.assertEqual(set(report["cpu_ms"]), {"analyzers", "driver", "guardians"})
         self.assertEqual(report["bytes"], (self.dir / "result").stat().st_size)
 

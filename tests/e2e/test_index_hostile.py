@@ -80,7 +80,7 @@ class Hostile(IndexCase):
         for frame in (b"\n", b"+5\nhello", b"abc", b"007\n{}     ", b"99999999999999999999\n", b"5\r\nhello"):
             for old in self.state.iterdir():
                 old.unlink()
-            self.among(f"wire.raw({frame!r})\nwire.until_closed()\nraise SystemExit\n", retries="0")
+            self.among(f"wire.raw({frame!r})\nwire.until_closed()\nraise SystemExit\n", retries="0", code=9, reason="protocol: puppet: stdout ")
         self.recovers("wire.raw(b'+5\\nhello')\nwire.until_closed()\nraise SystemExit")
 
     def test_frame_cut_off(self):
@@ -97,11 +97,48 @@ raise SystemExit
         self.recovers(program)
         self.assertIn("'code': -1", (self.state / "answer").read_text())
         (self.state / "attempts-bad.toy").unlink()
-        self.among(program)
+        self.among(program, code=9, reason='protocol: puppet: "analyze" while another one is under way')
 
     def test_done_after_a_breach(self):
         """What comes after a corrupt frame does not count, not even done."""
-        self.among("out.fact('/lost', 'x')\nwire.raw(b'+1\\n')\nwire.note('done')\nwire.until_closed()\nraise SystemExit\n")
+        self.among("out.fact('/lost', 'x')\nwire.raw(b'+1\\n')\nwire.note('done')\nwire.until_closed()\nraise SystemExit\n", code=9)
+
+    def test_second_init(self):
+        self.among("wire.ask('init', protocol='kythe1')\nwire.until_closed()\nraise SystemExit(3)\n", code=9, reason='protocol: puppet: "init" for the second time')
+
+    def test_breach_is_told(self):
+        """As a line, as JSON, in the exit code; counts add up. It is told again when another run goes on."""
+        kzip = self.kzip(simple(2) + [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})] + simple(1, name="v"))
+        reason = 'protocol: puppet: "analyze" while another one is under way'
+        done = self.index(kzip, "-j1", "--retries", "0", "-o", self.dir / "result")
+        self.assertEqual(done.code, 9)
+        self.assertIn(f"failed: bad.toy: {reason}\n", done.err)
+        self.assertRegex(done.err, r"(?m)^3 of 4 units, 1 failed, 3 entries, ")
+        report, entries = self.report(kzip, "--retries", "1", code=9)
+        self.assertEqual((report["ok"], report["units"], report["done"], report["failed"], report["left"], len(entries)), (False, 4, 3, 1, 0, 3))
+        (failure,) = report["failures"]
+        self.assertEqual((failure["reason"], failure["kind"], failure["attempts"]), (reason, "protocol", 2))
+        self.assertIn(f"bad.toy: {reason}; trying it again\n", report["stderr"])
+
+    def test_breach_before_work(self):
+        """A wrong version, work before init, a corrupt frame instead of it, or after it: nothing is handed out, and why is told."""
+        kzip = self.kzip(simple(2))
+        for when, program, why in (("begin", "wire.ask('init', protocol='kythe9')", 'protocol "kythe9": this host knows kythe1'),
+                                   ("begin", "wire.ask('init', protocol='kythe1', outputEncoding='xml')", 'output encoding "xml": this host knows json and protobuf'),
+                                   ("begin", "wire.ask('analyze')", '"analyze" before "init"'), ("begin", "wire.note('done')", '"done" before "init"'),
+                                   ("begin", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
+                                   ("ready", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
+                                   ("ready", "wire.ask('init', protocol='kythe1')", '"init" for the second time')):
+            for status in (0, 1):
+                analyzer = self.puppet(**{when: f"{program}\nwire.until_closed()\nraise SystemExit({status})\n"})
+                done = self.index(kzip, "-j1", "--json", "-o", self.dir / "result", analyzer=analyzer)
+                self.assertEqual(done.code, 9, done.err)
+                report = done.json
+                self.assertEqual((report["ok"], report["units"], report["done"], report["failed"], report["left"]), (False, 2, 0, 0, 2))
+                self.assertTrue(report["error"].startswith("no analyzer is left: puppet: " + why), report["error"])
+                self.assertEqual(report["kind"], "protocol")
+                self.assertIn(f"protocol: {report['error']}\n", done.err)
+                self.assertFalse((self.dir / "result").exists())
 
     def test_closes_stdout(self):
         self.among("import os, time\nos.close(1)\nwire.until_closed()\nraise SystemExit\n")

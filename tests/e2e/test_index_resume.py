@@ -295,6 +295,13 @@ class Resume(Runs):
         self.assertIn("7", failure["reason"])
         self.assertEqual(self.attempts(units[0]), 1)
 
+    def test_breach_earlier(self):
+        """Told again, and in the exit code again."""
+        units = [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})] + simple(1) + [Unit({"held.toy": HELD})]
+        report, _ = self.report(self.interrupted(units, "--retries", "0"), "--resume", code=9)
+        (failure,) = report["failures"]
+        self.assertEqual((failure["kind"], failure["earlier"]), ("protocol", True))
+
     def test_empty_earlier(self):
         """Told again."""
         units = [Unit({"none.toy": "pass\n"})] + simple(1) + [Unit({"held.toy": HELD})]

@@ -139,10 +139,11 @@ static void done(struct mor_result *result, size_t unit, enum mor_stream_format 
 /* Unit 2 fails. */
 static void settle(struct mor_result *result, size_t unit)
 {
+	static const mortise_error fell = { .code = MORTISE_ECRASHED, .text = "crashed: it\nfell over" };
 	mortise_error err = { 0 };
 
 	if (unit == 2)
-		assert_int_equal(mor_result_failed(result, unit, "crashed: it\nfell over", &err), 0);
+		assert_int_equal(mor_result_failed(result, unit, &fell, &err), 0);
 	else
 		done(result, unit, MOR_STREAM_PROTOBUF);
 }
@@ -223,7 +224,7 @@ static void test_journal_text(void **state)
 		mor_buf_reset(&said, SIZE_MAX);
 		mor_buf_printf(&said, "%s %d %zu %016" PRIx64 "%s", i < 2 ? "done" : "failed", i, i ? a.len + b.len : a.len,
 			       i == 0 ? mor_sum(a.data, a.len, 0) : i == 1 ? mor_sum(b.data, b.len, 0) : mor_sum("", 0, 0),
-			       i < 2 ? "" : " crashed: it\\x0afell over");
+			       i < 2 ? "" : " 6 crashed: it\\x0afell over");
 		check = mor_sum(said.data, said.len, check);
 		mor_buf_printf(&want, "%016" PRIx64 " %.*s\n", check, (int)said.len, said.data);
 	}
@@ -322,6 +323,7 @@ static size_t go_on(struct mor_slice want, size_t *ret_dropped, char damage[300]
 		assert_int_equal(mor_result_state(result, unit, &reason), state);
 		if (state == MOR_UNIT_FAILED)
 			assert_string_equal(reason, "crashed: it\\x0afell over");
+		assert_int_equal(mor_result_code(result, unit), state == MOR_UNIT_FAILED ? MORTISE_ECRASHED : 0);
 		if (state == MOR_UNIT_OPEN)
 			settle(result, unit);
 	}
@@ -643,7 +645,7 @@ static int starved_piece(void)
 	int r = mor_result_open(&opt, &result, &err);
 
 	if (r == 0)
-		r = mor_result_failed(result, 1, "because", &err);
+		r = mor_result_failed(result, 1, &(mortise_error){ .code = MORTISE_EPROTO, .text = "because" }, &err);
 	if (r == 0)
 		r = put(result, 0, MOR_SLICE("\x05\x0a\x00\x22\x01/"), 6, MOR_STREAM_PROTOBUF, &records, &err); /* an empty source, fact "/" */
 	mor_result_free(result);
