@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "call.h"
 #include "private_wire.h"
@@ -102,34 +103,29 @@ static bool take_params(tenon_call *call, struct mor_slice params)
 
 static void answer_call(const tenon_plugin *plugin, const struct mor_message *message, struct mor_buf *out)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct mor_slice name = message->method;
 	tenon_call call;
 
 	tenon_call_init(&call, plugin, out);
 	if (message->kind == MOR_MSG_REQUEST)
 		call.id = message->id;
-	/* "gr\u0065et" is "greet": only a parser can tell. */
-	if (message->method_escaped) {
-		if (mor_doc_parse(message->whole, 0, 0, &doc, NULL) == 0)
-			name = mor_json_string(mor_json_get(mor_doc_root(doc), "method"));
-		else
-			name = absent;
-	}
 	if (!take_params(&call, message->params))
 		tenon_fail(&call, TENON_EREQUEST, "/params: neither object nor array");
 	else
-		call_method(&call, name);
+		call_method(&call, message->method);
 	tenon_call_fini(&call);
 }
 
 /* Appends the answer to one message that stands alone or in a batch; nothing if none is due. */
 static void answer_one(const tenon_plugin *plugin, struct mor_slice text, struct mor_buf *out)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf method = MOR_BUF_INIT;
 	struct mor_message message;
 	mortise_error err;
+	int r = mor_envelope_scan(text, 0, 0, &message, &err);
 
-	if (mor_envelope_scan(text, 0, 0, &message, &err) < 0)
+	if (r == 0 && message.method_escaped && mor_envelope_unescape(&message, &method) < 0)
+		r = mor_fail(&err, MORTISE_ENOMEM, "out of memory");
+	if (r < 0)
 		refuse_message(text, err.text, out);
 	else if (message.kind == MOR_MSG_BATCH)
 		mor_write_error(out, null_id, TENON_EREQUEST, "a batch inside a batch", absent);

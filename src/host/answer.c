@@ -56,7 +56,15 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 			call->name);
 }
 
-/* 0, or the failure in error. Only rows that say something of their result cost a parse. */
+/* Only rows that say something of their result cost a parse. */
+static bool says_nothing(const mortise_call *call)
+{
+	const struct mor_method *row = call->method;
+
+	return !row->keep && ((call->flags & MORTISE_RAW) || (!row->ok && !row->why && !row->result));
+}
+
+/* 0, or the failure in error. */
 static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
@@ -66,8 +74,6 @@ static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mo
 	struct mor_doc *doc = NULL;
 	int r;
 
-	if (!row->keep && (raw || (!row->ok && !row->why && !row->result)))
-		return 0;
 	r = mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
 	if (r < 0)
 		return r;
@@ -106,7 +112,8 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 	mor_call_settle(call, &verdict, false);
 }
 
-static void settle_result(mortise_call *call, struct mor_slice result)
+/* Apart from the next one, whose way is the usual one and short. */
+__attribute__((noinline)) static void settle_judged(mortise_call *call, struct mor_slice result)
 {
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
@@ -122,6 +129,14 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 			verdict.error_data = result;
 	}
 	mor_call_settle(call, &verdict, false);
+}
+
+static void settle_result(mortise_call *call, struct mor_slice result)
+{
+	if (says_nothing(call))
+		mor_call_settle(call, &(struct mor_verdict){ .result = result }, false);
+	else
+		settle_judged(call, result);
 }
 
 /* A response that only has to acknowledge, but tells already how it went. */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -34,13 +35,25 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 	in->link->events->on_fault(in->link->arg, json ? MOR_FAULT_NO_MESSAGE : MOR_FAULT_BAD_JSON, message, text);
 }
 
+static void deliver_unescaped(struct mor_intake *in, struct mor_message *message)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf method = MOR_BUF_INIT;
+
+	if (mor_envelope_unescape(message, &method) == 0)
+		in->link->events->on_message(in->link->arg, message);
+	else
+		mor_intake_out_of_memory(in);
+}
+
 static void frame_arrived(struct mor_intake *in, struct mor_slice frame)
 {
 	struct mor_message message = { .id_int = -1 };
 	mortise_error error;
 	int r = mor_envelope_scan(frame, in->opt->envelope_flags, in->opt->max_depth, &message, &error);
 
-	if (r == 0)
+	if (r == 0 && message.method_escaped)
+		deliver_unescaped(in, &message);
+	else if (r == 0)
 		in->link->events->on_message(in->link->arg, &message);
 	else
 		bad_frame(in, frame, &message, &error);

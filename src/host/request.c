@@ -357,9 +357,12 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 static void receive_element(mortise_plugin *plugin, struct mor_slice element, struct mor_batch *batch)
 {
 	const struct mor_link_options *opt = &plugin->link_options;
+	MOR_CLEAN(mor_buf) struct mor_buf method = MOR_BUF_INIT;
 	struct mor_message message = { 0 };
 	int r = mor_envelope_scan(element, opt->envelope_flags, opt->max_depth, &message, NULL);
 
+	if (r == 0 && message.method_escaped)
+		r = mor_envelope_unescape(&message, &method);
 	if (r < 0 || message.kind == MOR_MSG_BATCH)
 		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, "Invalid Request");
 	else if (message.kind == MOR_MSG_REQUEST)

@@ -42,6 +42,30 @@ static enum member member_of(struct mor_slice key)
 	}
 }
 
+#define ESCAPED_MOST 6 /* bytes that one character of a name can be spelt with */
+
+/* What a key or a value with escapes says, where it is short enough to be a name of ours; else "". */
+struct plain_name {
+	char text[16];
+};
+
+static struct plain_name unescape(struct mor_slice content)
+{
+	struct plain_name name = { "" };
+
+	if (content.len < ESCAPED_MOST * sizeof(name.text))
+		mor_scan_unescape(content, name.text, sizeof(name.text));
+	return name;
+}
+
+/* The same for a key with an escape in it. Nobody writes such keys but those who test whether we can read. */
+static enum member member_of_escaped(struct mor_slice key)
+{
+	struct plain_name name = unescape(key);
+
+	return member_of(mor_slice_of(name.text));
+}
+
 /* What a JSON text is, by its first byte. */
 static enum mor_json_type type_of(struct mor_slice json)
 {
@@ -113,7 +137,7 @@ static spot scan_member(struct mor_scan *scan, spot p, struct envelope *envelope
 
 	if (!start)
 		return NULL;
-	which = scan->escaped ? MEMBERS : member_of(key);
+	which = scan->escaped ? member_of_escaped(key) : member_of(key);
 	if (which != MEMBERS && envelope->member[which].ptr)
 		return mor_scan_fault(scan, (spot)key.ptr - 1, "this key was there before");
 	p = mor_scan_value(scan, start, 1);
@@ -153,6 +177,13 @@ static int refuse(mortise_error *err, enum member which, struct mor_slice json, 
 	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which], mor_json_type_name(type_of(json)), what);
 }
 
+static bool is_escaped_version(struct mor_slice json)
+{
+	if (type_of(json) != MOR_JSON_STRING || !memchr(json.ptr, '\\', json.len))
+		return false;
+	return strcmp(unescape((struct mor_slice){ json.ptr + 1, json.len - 2 }).text, "2.0") == 0;
+}
+
 /* The type of each member that is there. Null params count as absent: real peers send them. */
 static int judge_types(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
 {
@@ -161,7 +192,7 @@ static int judge_types(struct envelope *envelope, unsigned flags, struct mor_mes
 
 	if (m[M_ID].ptr && message->id_kind == MOR_ID_NONE)
 		return refuse(err, M_ID, m[M_ID], "id");
-	message->lax = !mor_slice_eq(m[M_JSONRPC], MOR_SLICE("\"2.0\""));
+	message->lax = !mor_slice_eq(m[M_JSONRPC], MOR_SLICE("\"2.0\"")) && !is_escaped_version(m[M_JSONRPC]);
 	if (message->lax && !(flags & MOR_ENV_JSONRPC_OPTIONAL))
 		return mor_fail(err, MORTISE_EPROTO, m[M_JSONRPC].ptr ? "/jsonrpc: not \"2.0\"" : "/jsonrpc: missing");
 	if (m[M_METHOD].ptr && type_of(m[M_METHOD]) != MOR_JSON_STRING)
@@ -322,6 +353,20 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 	return 0;
 }
 
+int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out)
+{
+	int r = mor_buf_reserve(out, message->method.len + 1);
+
+	if (r < 0)
+		return r;
+	/* What an escape stands for is never longer than the escape. */
+	mor_scan_unescape(message->method, out->data, message->method.len + 1);
+	out->len = strlen(out->data);
+	message->method = mor_buf_view(out);
+	message->method_escaped = false;
+	return 0;
+}
+
 int mor_batch_next(struct mor_slice frame, size_t *pos, struct mor_slice *ret_element)
 {
 	struct mor_scan scan = mor_scan_init(frame, MOR_ENV_NAN, MOR_JSON_DEPTH_MAX);
@@ -367,13 +412,14 @@ void mor_envelope_error(struct mor_slice error, struct mor_rpc_error *ret)
 	do {
 		struct mor_slice key;
 		spot value = mor_scan_key(&scan, p + 1, &key);
-		bool escaped = scan.escaped;
+		struct plain_name name = scan.escaped ? unescape(key) : (struct plain_name){ "" };
 
+		if (value && scan.escaped)
+			key = mor_slice_of(name.text);
 		p = value ? mor_scan_value(&scan, value, 1) : NULL;
 		if (!p)
 			return;
-		if (!escaped)
-			take_error_member(ret, key, (struct mor_slice){ (const char *)value, (size_t)(p - value) });
+		take_error_member(ret, key, (struct mor_slice){ (const char *)value, (size_t)(p - value) });
 		p = mor_scan_blanks(p, scan.end);
 	} while (mor_scan_peek(p, scan.end) == ',');
 }

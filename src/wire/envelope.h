@@ -3,9 +3,9 @@
  *
  * mor_envelope_scan() is the hot path. It reads a frame once, finds the envelope members, remembers
  * the bounds of params, result and error as slices of the frame, and validates all the rest (strict
- * RFC 8259, UTF-8, depth) without building a tree and without allocating. Keys compare with their
- * length after unescaping is ruled out: a key with an escape is never an envelope key, NUL tricks and
- * case folding do not work, and a duplicate envelope key is refused.
+ * RFC 8259, UTF-8, depth) without building a tree and without allocating. Keys compare as the strings they
+ * are ("\u0069d" is "id"), with their length: NUL tricks and case folding do not work, and a duplicate
+ * envelope key is refused, however it is spelt.
  */
 #ifndef MOR_WIRE_ENVELOPE_H
 #define MOR_WIRE_ENVELOPE_H
@@ -43,9 +43,8 @@ struct mor_message {
 	enum mor_id_kind id_kind;
 	struct mor_slice id;     /* verbatim JSON text: 12, "a\u00e9", null                          */
 	int64_t id_int;          /* when the id is an integer within int64 and has no '.', 'e'; else -1 */
-	struct mor_slice method; /* the string's content; unescaped only if it has no escape (then
-				    method_escaped is false)                                           */
-	bool method_escaped;
+	struct mor_slice method; /* the string's content, as it was sent                              */
+	bool method_escaped;     /* it has escapes in it: mor_envelope_unescape() before it is compared */
 	bool lax;                /* accepted only thanks to JSONRPC_OPTIONAL                          */
 	struct mor_slice params, result, error; /* verbatim JSON texts; ptr NULL: absent            */
 	struct mor_slice whole;  /* the message without blanks around it                             */
@@ -56,6 +55,9 @@ struct mor_message {
  * found before the fault (kind is undefined), so the caller can fail the right call. */
 int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth, struct mor_message *ret_message,
 		      mortise_error *err);
+
+/* Puts what the method's escapes stand for into `out` and lets `method` show it there. 0 or the buffer's status. */
+int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out);
 
 /* Elements of a batch frame that mor_envelope_scan() called MOR_MSG_BATCH (already validated as JSON).
  * `*pos` starts at 0. Returns 1 with the element's text, 0 at the end. An empty batch gives 0 at once. */

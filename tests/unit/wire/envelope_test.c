@@ -1,5 +1,7 @@
 #include "leak.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/text.h"
 #include "wire/envelope.h"
@@ -93,10 +95,15 @@ static void ids_stay_as_they_are(void **state)
 static void escaped_methods(void **state)
 {
 	struct mor_message m = accept("{" V "\"method\":\"a\\u002fb\",\"id\":\"\\n\"}", 0, MOR_MSG_REQUEST);
+	struct mor_buf buf = MOR_BUF_INIT;
 
 	(void)state;
 	assert_true(m.method_escaped);
 	assert_true(mor_slice_is(m.method, "a\\u002fb"));
+	assert_int_equal(mor_envelope_unescape(&m, &buf), 0);
+	assert_true(mor_slice_is(m.method, "a/b"));
+	assert_false(m.method_escaped);
+	mor_buf_fini(&buf);
 	/* The escape in the id is the id's. */
 	m = accept("{" V "\"method\":\"ab\",\"id\":\"\\n\"}", 0, MOR_MSG_REQUEST);
 	assert_false(m.method_escaped);
@@ -106,12 +113,51 @@ static void keys_compare_exactly(void **state)
 {
 	(void)state;
 	refuse("{" V "\"Method\":\"x\",\"id\":1}", 0, "neither method nor result nor error");
-	refuse("{" V "\"meth\\u006fd\":\"x\",\"id\":1}", 0, "neither method nor result nor error");
 	refuse("{" V "\"method\\u0000\":\"x\",\"id\":1}", 0, "neither method nor result nor error");
 	refuse("{\"jsonrpc\":\"2.0\",\"x\":{\"method\":\"y\",\"result\":1},\"id\":1}", 0,
 	       "neither method nor result nor error");
-	/* An escaped spelling is another key, so it is no duplicate either. */
-	accept("{" V "\"method\":\"x\",\"meth\\u006fd\":1,\"id\":1}", 0, MOR_MSG_REQUEST);
+}
+
+/* However it is spelt: each character of each key in turn, then all of them. */
+static void keys_with_escapes(void **state)
+{
+	static const char *const names[] = { "jsonrpc", "id", "method", "params", "result", "error" };
+	static const char *const values[] = { "\"2.0\"", "17", "\"m\"", "{\"a\":1}", "[1]", "{\"code\":-1}" };
+	static const unsigned kinds[][2] = { { 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3, MOR_MSG_REQUEST },
+					     { 1 << 0 | 1 << 1 | 1 << 4, MOR_MSG_RESULT },
+					     { 1 << 0 | 1 << 1 | 1 << 5, MOR_MSG_ERROR } };
+
+	(void)state;
+	for (size_t kind = 0; kind < 3; kind++) {
+		for (unsigned escaped = 0; escaped < 8; escaped++) { /* 7: all characters */
+			char text[512] = "";
+			size_t used = 0;
+			struct mor_message m;
+
+			for (int i = 0; i < 6; i++) {
+				if (!(kinds[kind][0] & 1u << i))
+					continue;
+				used += (size_t)sprintf(text + used, "%c\"", used ? ',' : '{');
+				for (size_t c = 0; names[i][c]; c++)
+					used += (size_t)sprintf(text + used, c == escaped || escaped == 7 ? "\\u%04x" : "%c", names[i][c]);
+				used += (size_t)sprintf(text + used, "\":%s", values[i]);
+			}
+			strcat(text, "}");
+			m = accept(text, 0, kinds[kind][1]);
+			assert_int_equal(m.id_int, 17);
+			assert_false(m.lax);
+		}
+	}
+	refuse("{" V "\"method\":\"x\",\"meth\\u006fd\":1,\"id\":1}", 0, "byte 30: this key was there before");
+	refuse("{" V "\"\\u0069d\":1,\"id\":2,\"result\":0}", 0, "byte 29: this key was there before");
+	refuse("{" V "\"i\\u0000d\":1,\"result\":0}", 0, "/id: missing in a reply");
+	refuse("{" V "\"id\\u0000\":1,\"result\":0}", 0, "/id: missing in a reply");
+	refuse("{" V "\"\\u0049d\":1,\"result\":0}", 0, "/id: missing in a reply");
+	/* One that is too long to be ours, and whose beginning is. */
+	refuse("{" V "\"\\u0069daaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1,\"result\":0}", 0,
+	       "/id: missing in a reply");
+	accept("{\"jsonrpc\":\"2\\u002e0\",\"method\":\"x\"}", 0, MOR_MSG_NOTE);
+	refuse("{\"jsonrpc\":\"2\\u002e1\",\"method\":\"x\"}", 0, "/jsonrpc: not \"2.0\"");
 }
 
 static void duplicates_are_refused(void **state)
@@ -253,7 +299,7 @@ static void error_objects(void **state)
 		    "a\n\"\xc3\xa9\xf0\x9f\x98\x80 /b", NULL);
 	check_error("{\"code\":1.5,\"message\":17}", 0, false, "17", NULL);
 	check_error("{\"code\":\"1\",\"data\":null}", 0, false, "", "null");
-	check_error("{\"c\\u006fde\":1}", 0, false, "", NULL);
+	check_error("{\"c\\u006fde\":-7,\"m\\u0065ssage\":\"m\",\"d\\u0061ta\":[2]}", -7, true, "m", "[2]");
 	check_error("{}", 0, false, "", NULL);
 	check_error("[1]", 0, false, "", NULL);
 	check_error("", 0, false, "", NULL);
@@ -296,6 +342,7 @@ int main(void)
 		MOR_TEST(ids_stay_as_they_are),
 		MOR_TEST(escaped_methods),
 		MOR_TEST(keys_compare_exactly),
+		MOR_TEST(keys_with_escapes),
 		MOR_TEST(duplicates_are_refused),
 		MOR_TEST(wrong_types_are_named),
 		MOR_TEST(tolerance_by_flag),
