@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,4 +150,14 @@ int mor_fail_prefix(mortise_error *err, const char *prefix)
 	snprintf(text, sizeof(text), "%s: %s", prefix, err->text);
 	set_text(err, text, false);
 	return err->code;
+}
+
+bool mor_errno_is_lack(int os_errno)
+{
+	return os_errno == EAGAIN || os_errno == EMFILE || os_errno == ENFILE || os_errno == ENOMEM;
+}
+
+bool mor_error_is_lack(const mortise_error *err)
+{
+	return err->code == MORTISE_ENOMEM || mor_errno_is_lack(err->os_errno);
 }

@@ -2,6 +2,8 @@
 #ifndef MOR_BASE_ERROR_H
 #define MOR_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include <mortise/mortise.h>
 
 /* Sets err (NULL is fine) and returns code, so that `return mor_fail(err, MORTISE_E..., "...")` is one
@@ -13,5 +15,8 @@ int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *forma
 /* Puts "prefix: " before the text that is there. Returns err->code. With err NULL
  * it does nothing and returns MORTISE_ESYSTEM: keep the status you have. */
 int mor_fail_prefix(mortise_error *err, const char *prefix);
+/* Is it a lack of descriptors, processes or memory, which passes without anybody's repair? */
+bool mor_errno_is_lack(int os_errno);
+bool mor_error_is_lack(const mortise_error *err);
 
 #endif

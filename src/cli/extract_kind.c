@@ -106,8 +106,7 @@ static bool is_greeted(const struct mor_extractor *e, mortise_plugin *plugin, co
 static void get_to_know(struct mor_extractor *e, const mortise_reply *reply)
 {
 	struct mor_extract *x = e->extract;
-	/* A call that never reached a worker has none. */
-	mortise_plugin *plugin = reply->plugin ? reply->plugin : mortise_pool_worker(e->pool, 0);
+	mortise_plugin *plugin = reply->plugin; /* NULL: no worker came through its greeting */
 	char *json = NULL;
 
 	if (e->described || e->refused || x->fatal.code)

@@ -136,16 +136,25 @@ static int not_sent(mortise_call *call, int r, mortise_error *err)
 	return send_error(call, r, err);
 }
 
-/* Whoever taps may call, stop or free: the message is out of his reach meanwhile. */
-static int send_tapped(mortise_plugin *plugin)
+static int send_body(mortise_call *call, struct mor_slice body)
 {
+	struct mor_link *link = call->plugin->link;
+
+	call->begin = link->queued;
+	return link->ops->send(link, body);
+}
+
+/* Whoever taps may call, stop or free: the message is out of his reach meanwhile. */
+static int send_tapped(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
 	mortise_host *host = plugin->host;
 	struct mor_buf body = host->compose;
 	int r;
 
 	host->compose = (struct mor_buf)MOR_BUF_INIT;
 	mor_host_tap(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&body));
-	r = plugin->link ? plugin->link->ops->send(plugin->link, mor_buf_view(&body)) : MORTISE_ECLOSED;
+	r = plugin->link ? send_body(call, mor_buf_view(&body)) : MORTISE_ECLOSED;
 	mor_buf_fini(&host->compose);
 	host->compose = body;
 	return r;
@@ -176,7 +185,7 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy(call, true);
-	r = plugin->host->tap ? send_tapped(plugin) : plugin->link->ops->send(plugin->link, mor_buf_view(&plugin->host->compose));
+	r = plugin->host->tap ? send_tapped(call) : send_body(call, mor_buf_view(&plugin->host->compose));
 	if (r < 0) {
 		occupy(call, false);
 		if (!note)
@@ -187,8 +196,11 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	call->end = plugin->link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
-	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
-		mor_shape_sent(plugin);
+	if (call->purpose == MOR_FOR_USER) {
+		plugin->unproven = false;
+		if (!mor_shape_is_session(plugin))
+			mor_shape_sent(plugin);
+	}
 	return 0;
 }
 
@@ -218,6 +230,7 @@ static int may_go(mortise_call *call, mortise_error *err)
 
 void mor_call_pump(mortise_plugin *plugin)
 {
+	mor_pool_wake(plugin->pool);
 	if (plugin->pumping)
 		return;
 	plugin->pumping = true;
@@ -289,6 +302,8 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 
 static int check_running(mortise_plugin *plugin, mortise_error *err)
 {
+	if (plugin->gone)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
 	if (plugin->state == MORTISE_FAILED) {
 		if (err)
 			*err = plugin->failure;
@@ -436,17 +451,17 @@ static int queue_call(mortise_call *call, struct mor_slice params, mortise_error
 	r = mor_buf_slice(&call->params, params);
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
+	/* Before it waits: a start that fails at once fails those that wait, and this call is told by our return. */
+	if (plugin->state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)
+		return r;
+	if ((r = check_running(plugin, err)) < 0) /* whoever was told of the start may have stopped it */
+		return r;
 	call->state = MOR_CALL_QUEUED;
 	mor_list_append(&plugin->queue, &call->node);
 	plugin->waiting++;
 	plugin->waiting_bytes += params.len;
 	mor_call_set_due(call, call->queue_ms);
-	if (plugin->state == MORTISE_STOPPED) {
-		r = mor_supervise_start(plugin, err);
-		if (r < 0)
-			mor_call_unlink(call);
-	}
-	return r;
+	return 0;
 }
 
 static bool may_send_now(const mortise_call *call)
@@ -459,8 +474,10 @@ static bool may_send_now(const mortise_call *call)
 
 static int launch(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
-	int r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
+	int r = check_running(call->plugin, err); /* the warnings about its params may have ended it */
 
+	if (r == 0)
+		r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
 	if (r < 0)
 		return r;
 	if (!may_send_now(call))

@@ -123,13 +123,13 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return; /* it died or is being stopped: told elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
-		refuse(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT);
+		refuse(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));
 		return;
 	}
 	if (verdict->status < 0)
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented: %s", row->name, verdict->error->text);
 	else if (keep_result(plugin, row, verdict->result, &error) < 0) {
-		refuse(plugin, &error, verdict->result, false);
+		refuse(plugin, &error, verdict->result, mor_error_is_lack(&error));
 		return;
 	}
 	if (plugin->state == MORTISE_GREETING && plugin->link)

@@ -85,10 +85,13 @@ mortise_host *mortise_host_free(mortise_host *host)
 		return host;
 	/* From here on callbacks run (the last ones of every call), but must not run the loop. */
 	host->in_callback++;
-	while (!mor_list_empty(&host->pools))
-		mortise_pool_free(mor_container_of(host->pools.next, mortise_pool, node));
-	while (!mor_list_empty(&host->plugins))
-		mor_plugin_destroy(mor_container_of(host->plugins.next, mortise_plugin, node));
+	while (!mor_list_empty(&host->pools) || !mor_list_empty(&host->plugins)) {
+		/* Pools first: their workers are among the plugins. And again: the callbacks may make new ones. */
+		if (!mor_list_empty(&host->pools))
+			mortise_pool_free(mor_container_of(host->pools.next, mortise_pool, node));
+		else
+			mor_plugin_destroy(mor_container_of(host->plugins.next, mortise_plugin, node));
+	}
 	mor_request_free_orphans(host);
 	mor_call_free_spares(host);
 	mor_buf_fini(&host->compose);

@@ -6,7 +6,8 @@
  *	call.c       a call is started, queued, sent, cancelled       settle.c     how calls end; time limits; ghosts
  *	answer.c     is this answer a success? synchronous calls      table.c      id -> call
  *	receive.c    what arrives: replies, notes, faults             request.c    what the plugin asks; batches
- *	supervise.c  start, death, backoff, stop                      health.c     pings and their verdicts
+ *	supervise.c  end, stop, breach                                health.c     pings and their verdicts
+ *	start.c      start, backoff, restart
  *	client.c     plugins that call and are served                 describe.c   describe JSON
  *	pool.c       several workers, one queue                       ladder.c     the rungs of a stop
  *	stdio.c      the stdio link                                   intake.c     bytes in, messages out, for any link
@@ -96,10 +97,11 @@ struct mortise_call {
 	enum mor_call_purpose purpose;
 	uint64_t flags;
 	int64_t id;
-	uint64_t end;                 /* link->queued when it was given to the link */
+	uint64_t begin, end;          /* link->queued before and after it was given to the link */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
 	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
+	bool reached;                 /* once it is over: the plugin may have seen some of it */
 	int64_t due_ms;               /* when its state's time is up; 0: never */
 	struct mor_task cancel_task;
 	mortise_reply_fn *on_reply;
@@ -300,6 +302,7 @@ struct mortise_plugin {
 	int64_t state_ms;
 	int pid;
 	bool end_seen;               /* on_end came: nobody to signal any more */
+	uint64_t written;            /* bytes that the last link's pipe had taken */
 	/* calls */
 	struct mor_list queue, writing, flight;
 	struct mor_call_table table;
@@ -340,10 +343,14 @@ struct mortise_plugin {
 	struct mor_list requests;
 	unsigned open_requests;
 	struct mor_list views;       /* orders that wait for their answer, in their order */
+	mortise_pool *pool;          /* whose worker it is; NULL: nobody's */
 	unsigned pool_load;          /* calls that its pool has given it */
+	bool unproven;               /* this process has not been given a call */
+	bool came_to_nothing;        /* the last process ended unproven */
 	struct mor_counters counters;
 	bool paused, was_ready, lax_told; /* the last two: in this process */
-	mortise_error failure;       /* why it is FAILED */
+	mortise_error failure;       /* why it is FAILED, or what ended its last process */
+	struct mor_buf failure_data; /* the error's data, where there were any */
 	int cause;                   /* why this process goes down, as a status; 0: it does not, or was asked to */
 	char last_error[512], last_stderr[256], truncated[192];
 };
@@ -389,9 +396,16 @@ void mor_view_answered(void *arg, const mortise_error *error); /* the link's on_
 void mor_view_take(mortise_plugin *plugin, struct mor_list *ret);
 void mor_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error);
 
-/* supervise.c */
+/* start.c, supervise.c */
 extern const struct mor_link_events mor_plugin_link_events;
+/* On failure the plugin is FAILED, or, where something was only lacking, as after a death; what waited has failed. */
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
+/* Counts a death; says where the plugin goes from here. FAILED: `failure` says that it was one too many. */
+enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure);
+/* No process any more: into STOPPED, BACKOFF or FAILED. What waits fails, unless the plugin comes back. */
+void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error);
+/* Why it ends, for whoever asks later. Before the state moves. */
+void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data);
 void mor_supervise_ready(mortise_plugin *plugin);
 /* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
 void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
@@ -453,12 +467,26 @@ struct mortise_pool {
 	mortise_plugin **workers;
 	uint32_t count, retries, max_queue, queued;
 	unsigned per_worker;   /* calls a worker may have at once */
-	struct mor_list jobs;  /* waiting */
-	struct mor_list active;
+	struct mor_list jobs;  /* waiting, in the order of the calls */
+	struct mor_list given; /* those that a worker has */
+	uint64_t next_number;
 	struct mor_task task;
-	struct mor_grave grave;
+	/* Processes that ended before they could be given a call; one that nobody should try again counts for several. */
+	uint64_t vain_starts;
+	uint64_t vain_until;   /* what that was when a worker took a call last */
+	mortise_plugin *blamed; /* the worker of the last of them */
+	unsigned holds;        /* frames on the stack that still look at it */
 	bool stopping, freed;
 };
+void mor_pool_on_task(struct mor_task *task);
+/* A worker has changed its state. Only takes note; the pool acts in a task. */
+void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from);
+/* A slot may have become free. NULL is fine. */
+static inline void mor_pool_wake(mortise_pool *pool)
+{
+	if (pool && pool->queued)
+		mor_loop_post(pool->host->loop, &pool->task, mor_pool_on_task);
+}
 
 /* health.c */
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */

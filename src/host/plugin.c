@@ -87,6 +87,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_free(plugin->said_name);
 	mor_table_fini(&plugin->table);
 	mor_buf_fini(&plugin->held);
+	mor_buf_fini(&plugin->failure_data);
 	mor_policy_fini(&plugin->policy);
 	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);

@@ -87,6 +87,7 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 		describe_silence(plugin, how, &error);
 	if (call && !(held.len && how->clean))
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_drop_link(plugin);
 	/* A process that never got so far as to be called would not do better next time. */
 	mor_call_take(plugin, &taken, stopped || !plugin->spent);

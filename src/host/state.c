@@ -52,5 +52,7 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 		  (long long)(now - plugin->state_ms), why);
 	plugin->state = to;
 	plugin->state_ms = now;
+	if (plugin->pool)
+		mor_pool_worker_moved(plugin, event.previous);
 	mor_event_full(plugin, &event);
 }

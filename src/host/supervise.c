@@ -1,6 +1,7 @@
 /*
- * The life of a plugin's process: start, end, backoff, stop (the rungs: ladder.c). Rule of this file: first take the
- * doomed calls, then move the state, then fail them; callbacks may start new calls at any of these points.
+ * The life of a plugin's process: it speaks, ends, breaks, is stopped (start and restart: start.c; the rungs: ladder.c).
+ * Rule of this file: first take the doomed calls, then move the state, then fail them; callbacks may start new calls at
+ * any of these points.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,141 +20,7 @@ static void remember_stderr(mortise_plugin *plugin, const char *line)
 		snprintf(plugin->last_stderr, sizeof(plugin->last_stderr), "%s", line);
 }
 
-/* ---- death and what follows ---- */
-
-/* Counts a death; says where the plugin goes from here. */
-static enum mortise_state after_death(mortise_plugin *plugin, mortise_error *failure)
-{
-	const struct mor_restart *restart = &plugin->restart;
-	int64_t now = mor_loop_now_ms(plugin->host->loop);
-	unsigned recent = 0;
-	char period[32];
-
-	if (!mor_shape_is_session(plugin))
-		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
-	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
-	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
-		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
-	if (recent > restart->intensity) {
-		char text[sizeof(failure->text)];
-
-		memcpy(text, failure->text, sizeof(text));
-		mor_fail(failure, MORTISE_ECLOSED, "%s: ended %u times in %s and is not started again (restart.intensity, restart.period); the last time: %s",
-			 plugin->session.name, recent, mor_format_ms(restart->period_ms, period), text);
-		return MORTISE_FAILED;
-	}
-	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
-}
-
-static void on_restart(struct mor_timer *timer)
-{
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, restart_timer);
-	mortise_error error;
-
-	MOR_HOLD(plugin);
-	plugin->counters.restarts++;
-	if (mor_supervise_start(plugin, &error) < 0)
-		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
-}
-
-static uint32_t backoff_ms(mortise_plugin *plugin)
-{
-	const struct mor_restart *restart = &plugin->restart;
-	uint64_t ms = (uint64_t)restart->first_ms << (plugin->backoff_step < 20 ? plugin->backoff_step : 20);
-
-	plugin->backoff_step++;
-	if (ms > restart->cap_ms)
-		ms = restart->cap_ms;
-	/* xorshift: only so that plugins that died together do not come back together. */
-	plugin->host->random ^= plugin->host->random << 13;
-	plugin->host->random ^= plugin->host->random >> 17;
-	plugin->host->random ^= plugin->host->random << 5;
-	return (uint32_t)(ms - ms / 4 + plugin->host->random % (ms / 2 + 1));
-}
-
-/* No process any more: settle into STOPPED, BACKOFF or FAILED. */
-static void settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error)
-{
-	if (next == MORTISE_FAILED)
-		plugin->failure = *error;
-	mor_state_set(plugin, next, error->text);
-	if (plugin->gone || plugin->state != next)
-		return;
-	if (next == MORTISE_BACKOFF)
-		mor_timer_set(plugin->host->loop, &plugin->restart_timer,
-			      plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms, on_restart);
-	else
-		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
-}
-
 /* ---- starting ---- */
-
-static void forget_last_process(mortise_plugin *plugin)
-{
-	plugin->next_id = 0;
-	plugin->last_sign_ms = plugin->last_word_ms = 0;
-	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
-	plugin->spent = plugin->resumes = false;
-	plugin->work = (struct mor_work){ 0 };
-	plugin->restart_ms = -1;
-	plugin->broken = NULL;
-	plugin->cause = 0;
-	plugin->rung = MOR_RUNG_NONE;
-	plugin->bye = NULL;
-	plugin->last_stderr[0] = plugin->truncated[0] = '\0';
-	plugin->session.hello = plugin->session.init = NULL;
-	plugin->hello = mor_doc_free(plugin->hello);
-	plugin->init = mor_doc_free(plugin->init);
-	mor_buf_fini(&plugin->held);
-}
-
-int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
-{
-	mortise_error error = { 0 };
-	int r;
-
-	if (plugin->state == MORTISE_DRAINING)
-		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
-	if (plugin->link)
-		return 0;
-	mor_timer_stop(&plugin->restart_timer);
-	forget_last_process(plugin);
-	r = plugin->host->make_link(plugin->host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->link);
-	if (r < 0)
-		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
-	mor_state_set(plugin, MORTISE_STARTING, "starting");
-	if (!plugin->link) /* released by whoever was told */
-		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	r = mor_manifest_prepare(plugin->manifest, &error);
-	if (r == 0)
-		r = plugin->link->ops->start(plugin->link, &error);
-	if (r == 0) {
-		plugin->link->ops->pause(plugin->link, plugin->paused);
-		return 0;
-	}
-	plugin->link->ops->free(plugin->link);
-	plugin->link = NULL;
-	mor_fail_prefix(&error, plugin->session.name);
-	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
-	plugin->failure = error;
-	plugin->cause = error.code;
-	mor_state_set(plugin, MORTISE_FAILED, error.text);
-	if (err)
-		*err = error;
-	return r;
-}
-
-int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
-{
-	int r = mor_plugin_check(plugin, err);
-
-	if (r < 0)
-		return r;
-	MOR_HOLD(plugin);
-	if (plugin->state == MORTISE_FAILED)
-		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0; /* asked for by name: a fresh chance */
-	return mor_supervise_start(plugin, err);
-}
 
 static void on_started(void *arg, int pid)
 {
@@ -253,7 +120,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 		return mor_client_after_leaving(plugin, failure);
 	plugin->clean_exits = 0;
 	if (plugin->walked_out)
-		return unless_client(plugin, after_death(plugin, failure));
+		return unless_client(plugin, mor_supervise_after_death(plugin, failure));
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->after_drain == MORTISE_FAILED && plugin->failure.code)
 			*failure = plugin->failure;
@@ -263,7 +130,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 		plugin->backoff_step = 0;
 	if (plugin->work.handed_out)
 		return after_work(plugin);
-	next = after_death(plugin, failure);
+	next = mor_supervise_after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
 		next = MORTISE_STOPPED; /* nobody waits: it comes back with the next call */
 	return next;
@@ -276,6 +143,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 	mor_timer_stop(&plugin->hello_timer);
 	plugin->end_seen = true;
 	plugin->pid = 0;
+	plugin->written = plugin->link->written;
 	plugin->link->ops->free(plugin->link);
 	plugin->link = NULL;
 	mor_request_drop_all(plugin);
@@ -324,10 +192,13 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	}
 	failure = error;
 	/* What cannot be started, or broke its sandbox, would do so again. */
-	if (how->violation || (how->start_code && !draining))
+	if (how->violation || (how->start_code && !draining && !mor_error_is_lack(&error)))
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, how, &failure);
+	/* On the ladder the cause was told when it began. */
+	if (!draining || next != plugin->after_drain || how->violation)
+		mor_supervise_blame(plugin, &failure, mor_buf_view(&record));
 	mor_supervise_drop_link(plugin);
 	if (!draining && !left) {
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
@@ -338,7 +209,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	mor_view_take(plugin, &views);
 	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_keep_close(plugin, error.text);
-	settle_down(plugin, next, &failure);
+	mor_supervise_settle_down(plugin, next, &failure);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
 	mor_view_fail_taken(plugin, &views, &error);
@@ -354,7 +225,7 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 	if (!plugin->link) {
 		mor_timer_stop(&plugin->restart_timer);
 		if (plugin->state != MORTISE_STOPPED)
-			settle_down(plugin, MORTISE_STOPPED, &error);
+			mor_supervise_settle_down(plugin, MORTISE_STOPPED, &error);
 		return;
 	}
 	plugin->after_drain = after;
@@ -382,6 +253,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 					       [MORTISE_STOP_INPUT] = MOR_RUNG_INPUT,
 					       [MORTISE_STOP_NOW] = MOR_RUNG_KILL };
 	int r = mor_plugin_check(plugin, NULL);
+	mortise_error error;
 
 	if (r < 0)
 		return r;
@@ -389,6 +261,8 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
 	plugin->walked_out = plugin->resumes = false;
+	mor_fail(&error, MORTISE_ECLOSED, "%s: stopped", plugin->session.name);
+	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
 	return 0;
 }
@@ -402,7 +276,7 @@ static enum mortise_state after_breach(mortise_plugin *plugin, mortise_error *fa
 		return MORTISE_FAILED;
 	if (plugin->work.handed_out)
 		return MORTISE_STOPPED;
-	return unless_client(plugin, after_death(plugin, failure));
+	return unless_client(plugin, mor_supervise_after_death(plugin, failure));
 }
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
@@ -424,9 +298,8 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
 	plugin->cause = error->code;
 	after = after_breach(plugin, &failure);
-	if (after == MORTISE_FAILED)
-		plugin->failure = failure;
-	else if (!busy && plugin->state == MORTISE_READY)
+	mor_supervise_blame(plugin, &failure, (struct mor_slice){ 0 });
+	if (after != MORTISE_FAILED && !busy && plugin->state == MORTISE_READY)
 		after = MORTISE_STOPPED;
 	mor_call_take(plugin, &taken, queued_too);
 	mor_health_ended(plugin, error->text);
@@ -448,17 +321,17 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->session.name, why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
-	fail_and_stop(plugin, &error, MOR_RUNG_TERM, false);
+	/* What waits can wait for the next process; what a pool gave it, another worker may take sooner. */
+	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);
 }
 
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
 {
 	mortise_error failure = *verdict->error;
-	enum mortise_state after = retry ? unless_client(plugin, after_death(plugin, &failure)) : MORTISE_FAILED;
+	enum mortise_state after = retry ? unless_client(plugin, mor_supervise_after_death(plugin, &failure)) : MORTISE_FAILED;
 	struct mor_list taken;
 
-	plugin->failure = failure;
-	plugin->cause = failure.code;
+	mor_supervise_blame(plugin, &failure, verdict->error_data);
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
 	mor_health_ended(plugin, verdict->error->text);
@@ -472,6 +345,7 @@ static void on_broken_timer(struct mor_timer *timer)
 	char last[300] = "";
 	mortise_error error;
 
+	MOR_HOLD(plugin);
 	if (plugin->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);
@@ -487,6 +361,7 @@ static void on_broken_timer(struct mor_timer *timer)
 static void on_broken(void *arg, const char *what)
 {
 	mortise_plugin *plugin = arg;
+	int r = 0;
 
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_DRAINING) {
@@ -500,8 +375,10 @@ static void on_broken(void *arg, const char *what)
 		return;
 	}
 	if (!plugin->broken)
-		mor_timer_set(plugin->host->loop, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
+		r = mor_timer_set(plugin->host->loop, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
 	plugin->broken = what;
+	if (r < 0)
+		on_broken_timer(&plugin->broken_timer); /* no memory to wait for the exit with */
 }
 
 /* ---- small link events ---- */

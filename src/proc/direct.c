@@ -94,7 +94,7 @@ static int direct_start(struct mor_proc *proc, const struct mor_command *command
 		return mor_exec_fail(failure, MOR_STEP_PIPES, errno, r, argv[0], "cannot watch its stderr: %s",
 				     strerrordesc_np(errno));
 	r = spawn(command, argv, theirs, &pid);
-	if (r == EAGAIN || r == ENOMEM || r == EMFILE || r == ENFILE)
+	if (mor_errno_is_lack(r))
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],
 				     "cannot start a process: %s", strerrordesc_np(r));
 	if (r)

@@ -246,7 +246,7 @@ static int watch(struct mor_proc *proc, pid_t pid)
 
 static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper)
 {
-	if (error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE)
+	if (mor_errno_is_lack(error))
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, program,
 				     "cannot start a process: %s", strerrordesc_np(error));
 	return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_EJAIL, helper,

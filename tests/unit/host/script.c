@@ -7,11 +7,13 @@
 
 struct script_link *script_now;
 int script_starts;
+struct script_trouble script_trouble;
 
 void script_reset(void)
 {
 	script_now = NULL;
 	script_starts = 0;
+	script_trouble = (struct script_trouble){ 0 };
 }
 
 static struct script_link *self(struct mor_link *link)
@@ -32,6 +34,8 @@ static void on_flush(struct mor_task *task)
 {
 	struct script_link *s = mor_container_of(task, struct script_link, flush);
 
+	if (s->stuck)
+		return;
 	s->link.written = s->link.queued;
 	s->link.events->on_written(s->link.arg, s->link.written);
 }
@@ -66,6 +70,11 @@ static void on_act(struct mor_task *task)
 		s->closes_stdout = false;
 		s->link.events->on_broken(s->link.arg, "closed its stdout");
 	}
+	if (!s->freed && s->link.input_broken && !s->input_closed && !s->ends) {
+		s->input_closed = s->link.closed = true;
+		s->link.closed_ms = mor_loop_now_ms(s->link.loop);
+		s->link.events->on_broken(s->link.arg, "closed its stdin");
+	}
 	if (!s->freed && s->ends)
 		s->link.events->on_end(s->link.arg, &s->end);
 }
@@ -79,7 +88,11 @@ static void act(struct script_link *s)
 
 static int script_start(struct mor_link *link, mortise_error *err)
 {
-	(void)err;
+	if (script_trouble.times > 0 && script_trouble.error.code) {
+		script_trouble.times--;
+		*err = script_trouble.error;
+		return err->code;
+	}
 	self(link)->started = true;
 	mor_loop_post(link->loop, &self(link)->announce, on_announce);
 	return 0;
@@ -160,8 +173,13 @@ static const struct mor_link_ops ops = {
 int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
 		    void *arg, struct mor_link **ret)
 {
-	struct script_link *s = mor_zalloc(sizeof(*s));
+	struct script_link *s;
 
+	if (script_trouble.times > 0 && script_trouble.make) {
+		script_trouble.times--;
+		return script_trouble.make;
+	}
+	s = mor_zalloc(sizeof(*s));
 	if (!s)
 		return MORTISE_ENOMEM;
 	s->link = (struct mor_link){ .ops = &ops, .events = events, .arg = arg, .loop = loop };
@@ -174,6 +192,11 @@ int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, c
 }
 
 /* ---- for the test ---- */
+
+struct script_link *script_of(const mortise_plugin *plugin)
+{
+	return self(plugin->link);
+}
 
 bool script_unclaimed(const struct script_link *s)
 {
@@ -212,6 +235,12 @@ void script_stderr(struct script_link *s, struct mor_slice line)
 void script_close_stdout(struct script_link *s)
 {
 	s->closes_stdout = true;
+	act(s);
+}
+
+void script_break_stdin(struct script_link *s)
+{
+	s->link.input_broken = true;
 	act(s);
 }
 

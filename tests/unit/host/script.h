@@ -17,6 +17,7 @@ struct script_link {
 	struct mor_grave grave;
 	struct mor_buf sent;  /* bodies of messages, each behind its length */
 	bool started, input_closed, terminated, killed, freed;
+	bool stuck;           /* its pipe takes nothing: what is sent stays unwritten */
 	int64_t signalled_ms; /* when the first of the two orders came */
 	/* what the next act delivers */
 	struct mor_buf bytes;
@@ -30,6 +31,13 @@ extern struct script_link *script_now;
 /* How many processes were started since script_reset(). */
 extern int script_starts;
 void script_reset(void);
+/* The next `times` starts fail: already in the making of the link (make: a status), or in its start (error, and errno). */
+extern struct script_trouble {
+	int times, make;
+	mortise_error error;
+} script_trouble;
+/* Of a plugin that has a process. */
+struct script_link *script_of(const mortise_plugin *plugin);
 
 int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
 		    void *arg, struct mor_link **ret);
@@ -42,6 +50,7 @@ bool script_unclaimed(const struct script_link *script);
 void script_deliver(struct script_link *script, struct mor_slice bytes);
 void script_stderr(struct script_link *script, struct mor_slice line);
 void script_close_stdout(struct script_link *script);
+void script_break_stdin(struct script_link *script); /* as a write does that nobody reads */
 void script_end(struct script_link *script, const struct mor_link_end *end);
 
 #endif

@@ -1,0 +1,184 @@
+/*
+ * Processes begin here, and begin again: start, what a death leads to, backoff. A start that fails for want of
+ * descriptors, processes or memory is a death like others: backoff, restart, counted.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host.h"
+
+/* ---- death and what follows ---- */
+
+void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data)
+{
+	plugin->failure = *error;
+	mor_buf_fini(&plugin->failure_data);
+	/* Without memory for the data the error is told without them. */
+	if (data.ptr && mor_buf_slice(&plugin->failure_data, data) < 0)
+		mor_buf_fini(&plugin->failure_data);
+}
+
+enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure)
+{
+	const struct mor_restart *restart = &plugin->restart;
+	int64_t now = mor_loop_now_ms(plugin->host->loop);
+	unsigned recent = 0;
+	char period[32];
+
+	if (!mor_shape_is_session(plugin))
+		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
+	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
+	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
+		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
+	if (recent > restart->intensity) {
+		char text[sizeof(failure->text)];
+
+		memcpy(text, failure->text, sizeof(text));
+		mor_fail(failure, MORTISE_ECLOSED, "%s: ended %u times in %s and is not started again (restart.intensity, restart.period); the last time: %s",
+			 plugin->session.name, recent, mor_format_ms(restart->period_ms, period), text);
+		return MORTISE_FAILED;
+	}
+	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+}
+
+static void on_restart(struct mor_timer *timer)
+{
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, restart_timer);
+	mortise_error error;
+
+	MOR_HOLD(plugin);
+	plugin->counters.restarts++;
+	if (mor_supervise_start(plugin, &error) < 0)
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+static uint32_t backoff_ms(mortise_plugin *plugin)
+{
+	const struct mor_restart *restart = &plugin->restart;
+	uint64_t ms = (uint64_t)restart->first_ms << (plugin->backoff_step < 20 ? plugin->backoff_step : 20);
+
+	plugin->backoff_step++;
+	if (ms > restart->cap_ms)
+		ms = restart->cap_ms;
+	/* xorshift: only so that plugins that died together do not come back together. */
+	plugin->host->random ^= plugin->host->random << 13;
+	plugin->host->random ^= plugin->host->random >> 17;
+	plugin->host->random ^= plugin->host->random << 5;
+	return (uint32_t)(ms - ms / 4 + plugin->host->random % (ms / 2 + 1));
+}
+
+static bool restart_later(mortise_plugin *plugin)
+{
+	uint32_t ms = plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms;
+
+	return mor_timer_set(plugin->host->loop, &plugin->restart_timer, ms, on_restart) == 0;
+}
+
+void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error)
+{
+	mor_state_set(plugin, next, error->text);
+	if (plugin->gone || plugin->state != next)
+		return;
+	if (next == MORTISE_BACKOFF && restart_later(plugin))
+		return;
+	/* Without memory for the timer nobody would end the pause: the next call does. */
+	if (next == MORTISE_BACKOFF)
+		mor_state_set(plugin, MORTISE_STOPPED, "out of memory: it comes back with the next call");
+	mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
+}
+
+/* ---- starting ---- */
+
+static void forget_last_process(mortise_plugin *plugin)
+{
+	plugin->next_id = 0;
+	plugin->last_sign_ms = plugin->last_word_ms = 0;
+	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
+	plugin->spent = plugin->resumes = false;
+	plugin->unproven = true;
+	plugin->written = 0;
+	plugin->work = (struct mor_work){ 0 };
+	plugin->restart_ms = -1;
+	plugin->broken = NULL;
+	plugin->cause = 0;
+	plugin->rung = MOR_RUNG_NONE;
+	plugin->bye = NULL;
+	plugin->last_stderr[0] = plugin->truncated[0] = '\0';
+	plugin->session.hello = plugin->session.init = NULL;
+	plugin->hello = mor_doc_free(plugin->hello);
+	plugin->init = mor_doc_free(plugin->init);
+	mor_buf_fini(&plugin->held);
+}
+
+/* What is wrong will be wrong next time, too. What is only lacking may be there in a moment: that is a death like others. */
+static int start_failed(mortise_plugin *plugin, mortise_error *error)
+{
+	mortise_error failure;
+	enum mortise_state next = MORTISE_FAILED;
+
+	if (plugin->link)
+		plugin->link->ops->free(plugin->link);
+	plugin->link = NULL;
+	mor_fail_prefix(error, plugin->session.name);
+	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+	plugin->cause = error->code;
+	failure = *error;
+	if (mor_error_is_lack(error))
+		next = mor_supervise_after_death(plugin, &failure);
+	mor_supervise_blame(plugin, &failure, (struct mor_slice){ 0 });
+	mor_supervise_settle_down(plugin, next, &failure);
+	return error->code;
+}
+
+static int make_process(mortise_plugin *plugin, mortise_error *err)
+{
+	mortise_host *host = plugin->host;
+	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->link);
+
+	if (r < 0)
+		return mor_fail(err, r, "%s", mortise_status_text(r));
+	r = mor_manifest_prepare(plugin->manifest, err);
+	return r < 0 ? r : plugin->link->ops->start(plugin->link, err);
+}
+
+int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
+{
+	mortise_error error = { 0 };
+	int r;
+
+	if (plugin->state == MORTISE_DRAINING)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+	if (plugin->link || plugin->state == MORTISE_STARTING)
+		return 0;
+	mor_timer_stop(&plugin->restart_timer);
+	forget_last_process(plugin);
+	mor_state_set(plugin, MORTISE_STARTING, "starting");
+	/* Whoever was told may have stopped or released it, or even started it again. */
+	if (plugin->gone || plugin->state != MORTISE_STARTING)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started", plugin->session.name);
+	if (plugin->link)
+		return 0;
+	r = make_process(plugin, &error);
+	if (r == 0) {
+		plugin->link->ops->pause(plugin->link, plugin->paused);
+		return 0;
+	}
+	r = start_failed(plugin, &error);
+	if (err)
+		*err = error;
+	return r;
+}
+
+int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
+{
+	int r = mor_plugin_check(plugin, err);
+
+	if (r < 0)
+		return r;
+	MOR_HOLD(plugin);
+	if (plugin->state == MORTISE_FAILED)
+		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0; /* asked for by name: a fresh chance */
+	return mor_supervise_start(plugin, err);
+}
