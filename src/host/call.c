@@ -474,10 +474,10 @@ static bool may_send_now(const mortise_call *call)
 
 static int launch(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
-	int r = check_running(call->plugin, err); /* the warnings about its params may have ended it */
+	int r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
 
-	if (r == 0)
-		r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
+	if (call->plugin->gone) /* whoever was warned of its params has released it */
+		r = check_running(call->plugin, err);
 	if (r < 0)
 		return r;
 	if (!may_send_now(call))
