@@ -17,7 +17,7 @@
 #define SOURCE_LIMIT ((size_t)64 << 20)
 
 struct verify_args {
-	const char *format, *goal_prefix;
+	const char *format, *goal_prefix, *goal_regex;
 	bool singletons;
 	struct mor_common_args common;
 };
@@ -28,8 +28,11 @@ static const struct mor_option verify_options[] = {
 	  "entries (delimited protobuf, the default), json (one per line) or delimited-json",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|delimited-json" },
 	{ "goal-prefix", 0, "TEXT",
-	  "what begins a line of goals in a source; default //-",
+	  "what begins a line of goals in a source; default //- or ///-",
 	  MOR_OPT_TEXT, FIELD(goal_prefix), NULL },
+	{ "goal-regex", 0, "REGEX",
+	  "instead: matches a whole line of goals, which are its one group",
+	  MOR_OPT_TEXT, FIELD(goal_regex), NULL },
 	{ "allow-singletons", 0, NULL,
 	  "take a variable that stands only once as it is, not as a slip",
 	  MOR_OPT_FLAG, FIELD(singletons), NULL },
@@ -124,8 +127,9 @@ static int load(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifie
 	for (size_t i = 1; r == 0 && i < cli->words.count; i++)
 		r = add_source(verifier, cli->words.item[i], err);
 	if (r == 0 && mor_verifier_goals(verifier) == 0)
-		return mor_fail(err, MORTISE_EINPUT, "no goals in %s: a goal begins with %s", cli->words.item[1],
-				args->goal_prefix ? args->goal_prefix : "//-");
+		return mor_fail(err, MORTISE_EINPUT, "no goals in %s: %s %s", cli->words.item[1],
+				args->goal_regex ? "no line matches" : "a goal begins with",
+				args->goal_regex ? args->goal_regex : args->goal_prefix ? args->goal_prefix : "//-");
 	return r;
 }
 
@@ -154,29 +158,41 @@ static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifi
 	return r;
 }
 
+static int check_words(const struct mor_cli *cli, mortise_error *err)
+{
+	const struct verify_args *args = cli->args;
+
+	if (args->goal_prefix && !*args->goal_prefix)
+		return mor_fail(err, MORTISE_EINVAL, "--goal-prefix must not be empty");
+	if (args->goal_prefix && args->goal_regex)
+		return mor_fail(err, MORTISE_EINVAL, "--goal-prefix and --goal-regex: which of them?");
+	if (cli->words.count < 2 || cli->words.tail)
+		return mor_fail(err, MORTISE_EINVAL, "verify-entries takes a STREAM and at least one SOURCE");
+	return 0;
+}
+
 static int run(struct mor_cli *cli)
 {
 	const struct verify_args *args = cli->args;
-	struct mor_verify_options opt = { .prefix = args->goal_prefix, .singletons = args->singletons };
+	struct mor_verify_options opt = { .prefix = args->goal_prefix, .regex = args->goal_regex, .singletons = args->singletons };
 	MOR_CLEAN(mor_graph) struct mor_graph *graph = NULL;
 	MOR_CLEAN(mor_verifier) struct mor_verifier *verifier = NULL;
 	mortise_error err = { 0 };
 	int r;
 
-	if (cli->words.count < 2 || cli->words.tail || (args->goal_prefix && !*args->goal_prefix)) {
-		mor_fail(&err, MORTISE_EINVAL, args->goal_prefix && !*args->goal_prefix ?
-			 "--goal-prefix must not be empty" : "verify-entries takes a STREAM and at least one SOURCE");
+	if (check_words(cli, &err) < 0)
 		return mor_fail_usage(cli, &err);
-	}
 	r = mor_graph_new(&graph);
 	if (r == 0)
-		r = mor_verifier_new(graph, &opt, &verifier);
+		r = mor_verifier_new(graph, &opt, &verifier, &err);
 	if (r == 0)
 		r = load(cli, graph, verifier, &err);
 	if (r == 0)
 		r = solve(cli, graph, verifier, &err);
 	if (r == MORTISE_ENOMEM)
 		mor_fail(&err, r, "out of memory");
+	if (r == MORTISE_EINVAL)
+		return mor_fail_usage(cli, &err);
 	return r < 0 ? mor_fail_error(cli, &err) : r;
 }
 
@@ -186,7 +202,7 @@ const struct mor_command mor_command_verify_entries = {
 	.summary = "check an entry stream against goals in the comments of its sources",
 	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
 	.words = "file",
-	.description = "Lines that begin with //- in a SOURCE hold goals: \"@foo defines/binding F\" means that the anchor at foo, on\n"
+	.description = "Lines that begin with //- or ///- in a SOURCE hold goals: \"@foo defines/binding F\" means that the anchor at foo, on\n"
 		       "the next line that is no goal, defines something; F is the same thing wherever it stands. STREAM is \"-\" for\n"
 		       "stdin. Exit code 0: all goals are met; 1: some are not, each is told with its place and what is there instead;\n"
 		       "4: a stream or a goal that cannot be read.",

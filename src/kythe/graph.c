@@ -133,6 +133,17 @@ bool mor_graph_is_node(const struct mor_graph *graph, mor_atom atom)
 	return graph->atoms[atom].node;
 }
 
+mor_atom mor_graph_next_text(const struct mor_graph *graph, mor_atom after, struct mor_slice prefix)
+{
+	for (size_t i = (size_t)after + 1; i < graph->atom_count; i++) {
+		const struct atom *atom = &graph->atoms[i];
+
+		if (!atom->node && atom->text.len >= prefix.len && memcmp(atom->text.ptr, prefix.ptr, prefix.len) == 0)
+			return (mor_atom)i;
+	}
+	return 0;
+}
+
 struct mor_slice mor_graph_slice(const struct mor_graph *graph, mor_atom text)
 {
 	return graph->atoms[text].text;

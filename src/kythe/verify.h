@@ -5,8 +5,8 @@
  *	//- F.node/kind function          that F has this fact; F is the same F all over
  *	int foo(void);
  *
- * The language is that of Kythe's verifier, the part that docs/reference/verify-entries.md describes: edges (with ordinals:
- * param.0), facts, =, vname(...), @tok @^tok @$tok with #n +n :line, "_", variables, { } and !{ } groups, "?" to be shown.
+ * The language is that of Kythe's verifier; docs/reference/verify-entries.md describes it: edges (with ordinals: param.0,
+ * param.N), facts, =, vname(...), @tok @^tok @$tok with #n +n :line, "_", variables, { } and !{ } groups, "?" to be shown.
  */
 #ifndef MOR_KYTHE_VERIFY_H
 #define MOR_KYTHE_VERIFY_H
@@ -24,7 +24,8 @@
 struct mor_verifier;
 
 struct mor_verify_options {
-	const char *prefix;    /* what begins a line of goals, blanks before it aside; NULL: "//-"            */
+	const char *prefix;    /* what begins a line of goals, blanks before it aside; NULL: "//-" or "///-"  */
+	const char *regex;     /* instead: matches a whole line of goals, which are its one group; NULL: none  */
 	bool singletons;       /* a variable may stand only once                                           */
 	uint64_t steps;        /* how long to search before giving up; 0: 100 million                       */
 };
@@ -42,8 +43,9 @@ struct mor_verify_finding {
 };
 typedef void mor_verify_fn(const struct mor_verify_finding *finding, void *arg);
 
-/* The graph is closed, stays the caller's and must outlive the verifier (which adds texts to it). */
-int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret);
+/* The graph is closed, stays the caller's and must outlive the verifier (which adds texts to it). MORTISE_EINVAL: no regular
+ * expression, or not of one group; MORTISE_ENOMEM. `opt` is borrowed. */
+int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret, mortise_error *err);
 struct mor_verifier *mor_verifier_free(struct mor_verifier *verifier); /* NULL is fine; returns NULL */
 static inline void mor_verifier_fini(struct mor_verifier **verifier)
 {

@@ -22,10 +22,18 @@ struct expr {
 	char *text;             /* as written, owned */
 };
 
+/* One label that an edge with an open ordinal may have: /kythe/edge/param.3, and "3". */
+struct ordinal {
+	mor_atom label, number;
+};
+
 struct goal {
 	bool equal;             /* subject = object; no label */
 	bool fact;              /* subject.label object */
-	struct expr subject, object;
+	bool open;              /* edge.ORDINAL, which is a variable or _; no label of its own */
+	struct expr subject, object, ordinal;
+	struct ordinal *ordinals; /* of an open one: all that the graph has, owned */
+	size_t ordinal_count;
 	mor_atom label;
 	char *label_text;       /* as written, owned */
 	uint32_t file, line, column;
@@ -34,7 +42,7 @@ struct goal {
 
 struct variable {
 	char *name;
-	uint32_t uses;
+	uint32_t uses;          /* with "?" it counts twice: it is meant */
 	uint32_t file, line, column; /* where it stands first */
 	mor_atom value;         /* 0: free */
 };
@@ -54,7 +62,15 @@ struct mor_verifier {
 	size_t variable_count, variable_cap;
 	struct group *groups;   /* [0] is that of all goals outside braces */
 	size_t group_count, group_cap;
+	struct line_pattern *pattern; /* opt.regex; NULL: prefixes */
 };
+
+/* ---- lines (verify_line.c) ---- */
+
+/* The goals of a line; ptr NULL: it has none, and is code. */
+struct mor_slice mor_goal_line(const struct mor_verifier *v, const char *line, const char *end);
+int mor_line_pattern_new(const char *regex, struct line_pattern **ret, mortise_error *err);
+struct line_pattern *mor_line_pattern_free(struct line_pattern *pattern); /* NULL is fine; returns NULL */
 
 /* ---- tokens (verify_lex.c) ---- */
 
@@ -79,6 +95,7 @@ struct reader {
 	const char *line_start;
 	const char *rest;       /* the next line */
 	uint32_t line;
+	uint32_t group;         /* of the goals that are being read */
 	mor_atom node;          /* the file's node; 0: not looked for yet */
 	struct token token;     /* the one to be looked at */
 	struct mor_buf scratch; /* of strings with escapes */
@@ -95,5 +112,6 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret);
 /* "@foo defines/binding F" into out. */
 void mor_goal_print(const struct goal *goal, struct mor_buf *out);
 void mor_goal_fini(struct goal *goal);
+void mor_expr_fini(struct expr *expr);
 
 #endif

@@ -18,17 +18,6 @@ static const char *line_end(const char *from, const char *end)
 	return newline ? newline : end;
 }
 
-/* Where goals begin on this line; NULL: it is none of theirs. */
-static const char *goals_of_line(const struct reader *r, const char *line, const char *end)
-{
-	const char *prefix = r->v->opt.prefix;
-	size_t len = strlen(prefix);
-
-	while (line < end && (*line == ' ' || *line == '\t'))
-		line++;
-	return (size_t)(end - line) >= len && memcmp(line, prefix, len) == 0 ? line + len : NULL;
-}
-
 /* Steps to the next line with goals. */
 static bool next_line(struct reader *r)
 {
@@ -36,12 +25,13 @@ static bool next_line(struct reader *r)
 
 	while (r->rest < end) {
 		const char *line = r->rest, *stop = line_end(line, end);
+		struct mor_slice goals = mor_goal_line(r->v, line, stop);
 
 		r->line++;
 		r->rest = stop < end ? stop + 1 : end;
-		r->at = goals_of_line(r, line, stop);
+		r->at = goals.ptr;
 		if (r->at) {
-			r->end = stop;
+			r->end = goals.ptr + goals.len;
 			r->line_start = line;
 			return true;
 		}
@@ -52,7 +42,7 @@ static bool next_line(struct reader *r)
 static bool word_byte(char c, bool first)
 {
 	return c == '_' || c == '/' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80 ||
-	       (first ? c == '%' : c >= '0' && c <= '9');
+	       (first ? c == '%' || c == '#' : c >= '0' && c <= '9');
 }
 
 static bool digit(char c)
@@ -81,9 +71,10 @@ static bool take_number(struct reader *r, uint64_t *ret)
 	return mor_parse_u64(r->token.text, ret);
 }
 
+/* 0: no escape. */
 static char unescape(char c)
 {
-	return c == 'n' ? '\n' : c == 't' ? '\t' : c;
+	return c == 'n' ? '\n' : c == 't' ? '\t' : c == '"' || c == '\\' ? c : 0;
 }
 
 /* The content goes into scratch memory of the whole file: later strings move nothing, as it has room for all. */
@@ -92,10 +83,14 @@ static int take_string(struct reader *r)
 	size_t start = r->scratch.len;
 
 	for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
-		if (*r->at == '\\' && r->at + 1 < r->end)
-			mor_buf_byte(&r->scratch, unescape(*++r->at));
-		else
-			mor_buf_byte(&r->scratch, *r->at);
+		char c = *r->at;
+
+		if (c == '\\' && r->at + 1 < r->end)
+			c = unescape(*++r->at);
+		if (!c)
+			return mor_goal_complain(r, r->line, (uint32_t)(r->at - r->line_start),
+						 "no such escape in a string: \\\" \\\\ \\n and \\t are there");
+		mor_buf_byte(&r->scratch, c);
 	}
 	if (r->at == r->end)
 		return mor_goal_complain(r, r->token.line, r->token.column, "a string without its closing quote");
@@ -105,19 +100,26 @@ static int take_string(struct reader *r)
 	return 0;
 }
 
-/* @ [^ $] [#n] [+n | :n] word-or-string */
+static void skip_blanks(struct reader *r)
+{
+	while (r->at < r->end && strchr(" \t\r", *r->at))
+		r->at++;
+}
+
+/* @ [^ $] [#n] [+n | :n] word-or-string, with blanks between them if need be */
 static int take_at(struct reader *r)
 {
 	struct token *t = &r->token;
 	uint64_t number;
 
-	for (r->at++; r->at < r->end && strchr("^$#+:", *r->at); ) {
+	for (r->at++, skip_blanks(r); r->at < r->end && strchr("^$#+:", *r->at); skip_blanks(r)) {
 		char mark = *r->at++;
 
 		if (mark == '^' || mark == '$') {
 			t->sign = mark;
 			continue;
 		}
+		skip_blanks(r);
 		if (!take_number(r, &number))
 			return mor_goal_complain(r, t->line, t->column, "a number must follow # + or : in an anchor");
 		if (mark == '#') {
@@ -125,6 +127,8 @@ static int take_at(struct reader *r)
 			t->has_match = true;
 		} else {
 			t->target = mark == '+' ? r->line + number : number;
+			if (t->target <= r->line)
+				return mor_goal_complain(r, t->line, t->column, "an anchor looks at a line below its goal");
 		}
 	}
 	if (r->at < r->end && *r->at == '"') {
@@ -144,8 +148,8 @@ int mor_goal_token(struct reader *r)
 	uint64_t number;
 
 	for (;;) {
-		while (r->at && r->at < r->end && strchr(" \t\r", *r->at))
-			r->at++;
+		if (r->at)
+			skip_blanks(r);
 		if (r->at && r->at < r->end)
 			break;
 		if (!next_line(r)) {
@@ -199,7 +203,7 @@ static bool find_next_line(const struct reader *r, struct mor_slice *ret)
 	while (line < end) {
 		const char *stop = line_end(line, end);
 
-		if (!goals_of_line(r, line, stop)) {
+		if (!mor_goal_line(r->v, line, stop).ptr) {
 			*ret = (struct mor_slice){ line, (size_t)(stop - line) };
 			return true;
 		}
@@ -223,6 +227,8 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret)
 	if (!(t->target ? find_line(r, t->target, &line) : find_next_line(r, &line)) || t->text.len == 0)
 		return mor_goal_complain(r, t->line, t->column, "there is no line for this anchor");
 	end = line.ptr + line.len;
+	if (mor_goal_line(r->v, line.ptr, end).ptr)
+		return mor_goal_complain(r, t->line, t->column, "the line that this anchor looks at holds goals, and no code");
 	found = find_text(line.ptr, end, t->text);
 	for (uint64_t n = t->match; n > 0 && found; n--)
 		found = find_text(found + 1, end, t->text);

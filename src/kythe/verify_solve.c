@@ -13,6 +13,8 @@
 
 struct frame { /* one goal of the search: what is left to try */
 	struct mor_triples left;
+	mor_atom subject, object; /* where they were known on entering; else 0 */
+	size_t ordinal; /* of an edge whose ordinal is open: the next to try */
 	bool tried; /* of an equality, which has one way only */
 	size_t trail;
 };
@@ -98,15 +100,30 @@ static void enter(struct search *s, size_t depth)
 {
 	const struct goal *goal = &s->v->goals[s->goals[depth]];
 	struct frame *frame = &s->frames[depth];
-	mor_atom subject, object;
 
 	*frame = (struct frame){ .trail = s->trail_len };
 	if (goal->equal)
 		return;
-	subject = value_of(s->v, &goal->subject);
-	object = value_of(s->v, &goal->object);
-	if (subject != NOBODY && object != NOBODY)
-		frame->left = mor_graph_ask(s->v->graph, subject, goal->label, object);
+	frame->subject = value_of(s->v, &goal->subject);
+	frame->object = value_of(s->v, &goal->object);
+	if (!goal->open && frame->subject != NOBODY && frame->object != NOBODY)
+		frame->left = mor_graph_ask(s->v->graph, frame->subject, goal->label, frame->object);
+}
+
+/* Of an edge whose ordinal is open: the edges with its next ordinal. */
+static bool next_ordinal(struct search *s, const struct goal *goal, struct frame *frame)
+{
+	if (frame->ordinal >= goal->ordinal_count || frame->subject == NOBODY || frame->object == NOBODY)
+		return false;
+	s->steps++;
+	frame->left = mor_graph_ask(s->v->graph, frame->subject, goal->ordinals[frame->ordinal++].label, frame->object);
+	return true;
+}
+
+static bool fits_triple(struct search *s, const struct goal *goal, const struct frame *frame, const struct mor_triple *triple)
+{
+	return fits(s, &goal->subject, triple->subject) && fits(s, &goal->object, triple->object) &&
+	       (!goal->open || fits(s, &goal->ordinal, goal->ordinals[frame->ordinal - 1].number));
 }
 
 /* The next way to meet the goal at this depth. */
@@ -123,15 +140,34 @@ static bool advance(struct search *s, size_t depth)
 		forget(s, frame->trail);
 		return !again && equals(s, goal);
 	}
-	while (frame->left.at < frame->left.end) {
-		const struct mor_triple *triple = frame->left.at++;
+	do {
+		while (frame->left.at < frame->left.end) {
+			const struct mor_triple *triple = frame->left.at++;
 
-		s->steps++;
-		forget(s, frame->trail);
-		if (fits(s, &goal->subject, triple->subject) && fits(s, &goal->object, triple->object))
-			return true;
-	}
+			s->steps++;
+			forget(s, frame->trail);
+			if (fits_triple(s, goal, frame, triple))
+				return true;
+		}
+	} while (next_ordinal(s, goal, frame));
 	return false;
+}
+
+/* An equality of two unknowns was passed over; one of them may be known by now, and make others known. */
+static bool equalities_hold(struct search *s)
+{
+	size_t known;
+
+	do {
+		known = s->trail_len;
+		for (size_t i = 0; i < s->goal_count; i++) {
+			const struct goal *goal = &s->v->goals[s->goals[i]];
+
+			if (goal->equal && !equals(s, goal))
+				return false;
+		}
+	} while (s->trail_len > known);
+	return true;
 }
 
 static void explain(struct search *s, size_t depth);
@@ -151,7 +187,7 @@ static int solve(struct search *s, accept_fn *accept, void *arg)
 		if (advance(s, depth)) {
 			if (depth + 1 < s->goal_count)
 				enter(s, ++depth);
-			else if (!accept || accept(s, arg))
+			else if (equalities_hold(s) && (!accept || accept(s, arg)))
 				return 1;
 			continue;
 		}
@@ -279,14 +315,23 @@ static int map_islands(const struct mor_verifier *v, struct map *ret)
 	for (uint32_t i = 0; i < v->goal_count; i++) {
 		join_expr(ret, &v->goals[i].subject, slot_of(v, i));
 		join_expr(ret, &v->goals[i].object, slot_of(v, i));
+		join_expr(ret, &v->goals[i].ordinal, slot_of(v, i));
 	}
 	return 0;
+}
+
+static bool known_from_the_start(const struct expr *expr)
+{
+	for (int i = 0; expr->kind == EXPR_VNAME && i < MOR_VNAME_PARTS; i++)
+		if (expr->parts[i].kind != EXPR_ATOM)
+			return false;
+	return expr->kind == EXPR_ATOM || expr->kind == EXPR_VNAME || expr->kind == EXPR_NOWHERE;
 }
 
 /* Equalities between things that other goals find out come last. */
 static bool comes_last(const struct goal *goal)
 {
-	return goal->equal && goal->subject.kind != EXPR_ATOM && goal->object.kind != EXPR_ATOM;
+	return goal->equal && !known_from_the_start(&goal->subject) && !known_from_the_start(&goal->object);
 }
 
 static void fill_island(const struct mor_verifier *v, struct map *map, uint32_t root, struct island *ret)
@@ -382,6 +427,8 @@ static void show(const struct run *run, const struct goal *goal, const struct ex
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mor_atom value = value_of(run->v, expr);
 
+	for (int i = 0; expr->kind == EXPR_VNAME && i < MOR_VNAME_PARTS; i++)
+		show(run, goal, &expr->parts[i]);
 	if (!expr->shown)
 		return;
 	mor_buf_printf(&text, "%s is ", expr->text);
@@ -409,6 +456,7 @@ static int solve_island(struct run *run)
 		const struct goal *goal = &run->v->goals[run->island.goals[i]];
 
 		show(run, goal, &goal->subject);
+		show(run, goal, &goal->ordinal);
 		show(run, goal, &goal->object);
 	}
 	if (r == 0) {
@@ -493,75 +541,4 @@ int mor_verifier_run(struct mor_verifier *verifier, mor_verify_fn *tell_fn, void
 	if (r < 0)
 		return mor_fail(err, r, "out of memory");
 	return run.failed;
-}
-
-/* ---- the verifier itself ---- */
-
-int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret)
-{
-	struct mor_verifier *v = mor_zalloc(sizeof(*v));
-
-	if (!v)
-		return MORTISE_ENOMEM;
-	v->graph = graph;
-	v->opt = opt ? *opt : (struct mor_verify_options){ 0 };
-	if (!v->opt.prefix)
-		v->opt.prefix = "//-";
-	if (!v->opt.steps)
-		v->opt.steps = 100u * 1000 * 1000;
-	v->groups = mor_zalloc(sizeof(struct group));
-	v->group_count = v->group_cap = 1;
-	if (!v->groups) {
-		mor_free(v);
-		return MORTISE_ENOMEM;
-	}
-	*ret = v;
-	return 0;
-}
-
-static void free_expr(struct expr *expr)
-{
-	for (int i = 0; expr->parts && i < MOR_VNAME_PARTS; i++)
-		free_expr(&expr->parts[i]);
-	mor_free(expr->parts);
-	mor_free(expr->text);
-}
-
-void mor_goal_fini(struct goal *goal)
-{
-	free_expr(&goal->subject);
-	free_expr(&goal->object);
-	mor_free(goal->label_text);
-}
-
-void mor_goal_print(const struct goal *goal, struct mor_buf *out)
-{
-	if (goal->equal)
-		mor_buf_printf(out, "%s = %s", goal->subject.text, goal->object.text);
-	else
-		mor_buf_printf(out, "%s%s%s %s", goal->subject.text, goal->fact ? "." : " ", goal->label_text,
-			       goal->object.text);
-}
-
-size_t mor_verifier_goals(const struct mor_verifier *verifier)
-{
-	return verifier->goal_count;
-}
-
-struct mor_verifier *mor_verifier_free(struct mor_verifier *v)
-{
-	if (!v)
-		return NULL;
-	for (size_t i = 0; i < v->goal_count; i++)
-		mor_goal_fini(&v->goals[i]);
-	for (size_t i = 0; i < v->variable_count; i++)
-		mor_free(v->variables[i].name);
-	for (size_t i = 0; i < v->file_count; i++)
-		mor_free(v->files[i]);
-	mor_free(v->goals);
-	mor_free(v->variables);
-	mor_free(v->groups);
-	mor_free(v->files);
-	mor_free(v);
-	return NULL;
 }

@@ -22,6 +22,11 @@ class Guide(Case):
     def test_python(self):
         self.index(PYTHON, ROOT / "examples" / "analyzers" / "let.py", more=["-e", "PYTHONPATH"])
         self.ok("verify-entries", "--goal-prefix", "#-", self.dir / "out", self.source)
+        done = self.ok("verify-entries", "--goal-regex", "#-(.*)", self.dir / "out", self.source)
+        self.assertTrue(done.out.startswith("3 goals met by "), done.out)
+        self.assertIn("no line matches GOAL(.*)", self.fails(4, "input", "verify-entries", "--goal-regex", "GOAL(.*)", self.dir / "out", self.source).err)
+        self.assertIn("has 0 groups", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-", self.dir / "out", self.source).err)
+        self.assertIn("which of them?", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-(.*)", "--goal-prefix", "#-", self.dir / "out", self.source).err)
 
     @unittest.skipUnless(COUNT.exists(), f"{COUNT} is not built")
     def test_c(self):

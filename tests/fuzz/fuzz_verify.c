@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned failed = 0;
 	int r;
 
-	CHECK(mor_verifier_new(graph, &opt, &verifier) == 0);
+	CHECK(mor_verifier_new(graph, &opt, &verifier, NULL) == 0);
 	r = mor_verifier_add(verifier, "f.c", source, &err);
 	CHECK(r == 0 || (r == MORTISE_EINPUT && strncmp(err.text, "f.c:", 4) == 0));
 	if (r == 0) {

@@ -75,6 +75,7 @@ static void make_graph(struct world *w, const char *goals)
 	edge(w, anchor(w, "x", 1, "@3"), "/kythe/edge/ref", vname("x#v", "a.c", "c++"));
 	edge(w, anchor(w, "x", 1, "@3b"), "/kythe/edge/ref/other", vname("x#v", "a.c", "c++"));
 	edge(w, vname("foo#f", "a.c", "c++"), "/kythe/edge/param.0", vname("x#v", "a.c", "c++"));
+	edge(w, vname("foo#f", "a.c", "c++"), "/kythe/edge/other.0", vname("x#v", "a.c", "c++"));
 	assert_int_equal(mor_graph_close(w->graph), 0);
 }
 
@@ -96,7 +97,7 @@ static int verify_with(struct world *w, const char *goals, const struct mor_veri
 
 	*w = (struct world){ 0 };
 	make_graph(w, goals);
-	assert_int_equal(mor_verifier_new(w->graph, opt, &verifier), 0);
+	assert_int_equal(mor_verifier_new(w->graph, opt, &verifier, &w->err), 0);
 	r = mor_verifier_add(verifier, "a.c", mor_slice_of(w->text), &w->err);
 	if (r == 0)
 		r = mor_verifier_run(verifier, note, w, &w->err);
@@ -139,6 +140,33 @@ static void test_goals_that_hold(void **state)
 		"//- !{ @foo ref _ }\n",
 		"//- !{ @\"return\" ref _ }\n",                                  /* no anchor at all */
 		"  \t//-@foo defines/binding _\n",
+		"///- @foo defines/binding F\n//- F.node/kind function\n",
+		"\t///-@foo defines/binding _\n",
+		/* = names what stands there, wherever an expression may stand */
+		"//- V=vname(\"foo#f\", c, \"\", \"a.c\", \"c++\").node/kind function\n//- @foo defines/binding V\n",
+		"//- V = vname(\"foo#f\", _, _, _, _) param.0 X\n//- @#0x defines/binding X\n//- V.complete definition\n",
+		"//- @foo defines/binding F = vname(_, _, _, \"a.c\", _)\n//- F.node/kind function\n",
+		"//- AnchorX=@foo.node/kind anchor\n//- AnchorX.loc/start @^foo\n//- AnchorX.loc/end @$foo\n",
+		"//- A=@foo defines/binding F=G=vname(\"foo#f\", _, _, _, _)\n//- G.node/kind function\n//- F param.0 _\n//- A.loc/start _\n",
+		"//- @foo defines/binding _ = vname(\"foo#f\", _, _, _, _)\n",
+		"//- @foo defines/binding vname(S = \"foo#f\", _, _, _, _)\n//- vname(S, _, _, _, _).node/kind function\n",
+		"//- A = B\n//- B = vname(\"foo#f\", _, _, _, _)\n//- @foo defines/binding A\n",
+		/* blanks do not count, nor do line ends */
+		"//- @ # 1 x ref X @#0x defines/binding X\n",
+		"//- @foo defines/binding vname (\"foo#f\",\n//-   c, \"\",\n//-   \"a.c\", \"c++\")\n",
+		"//- @foo\n//- defines/binding\n//- _\n",
+		/* an edge's kind and a fact's name may be strings */
+		"//- @foo \"defines/binding\" F\n//- F.\"node/kind\" \"function\"\n",
+		"//- @foo \"/kythe/edge/defines/binding\" _\n",
+		/* ordinals are atoms */
+		"//- @foo defines/binding F\n//- F param.\"0\" _\n",
+		"//- @foo defines/binding F\n//- F param._ X\n//- @#0x defines/binding X\n",
+		"//- @foo defines/binding F\n//- F param.N X\n//- @#0x defines/binding X\n//- N = 0\n",
+		"//- F param.N _\n//- F other.N _\n//- !{ F other.1 _ }\n",
+		/* each _ is another one, with a name or without */
+		"//- @foo defines/binding _One\n//- @#0x defines/binding _One\n",
+		"//- @foo defines/binding Only?\n",
+		"//- @foo defines/binding F\n//- !{ F.node/kind function\n//-    F.complete incomplete }\n",
 		"// no goals at all\n",
 		"//-\n",
 	};
@@ -166,6 +194,12 @@ static void test_goals_that_do_not_hold(void **state)
 		{ "//- @foo defines/binding F\n//- @#0x defines/binding F\n", "a.c:2:5: not met" },
 		{ "//- @foo defines/binding F\n//- !{ F.node/kind function }\n", "met, but must not be" },
 		{ "//- @foo.loc/start 1\n", "not met" },
+		{ "//- V=vname(\"foo#f\", _, _, _, _).node/kind variable\n//- @foo defines/binding V\n", "not met" },
+		{ "//- @foo defines/binding F = vname(\"x#v\", _, _, _, _)\n//- F.node/kind function\n", "not met" },
+		{ "//- @foo defines/binding _ = vname(\"x#v\", _, _, _, _)\n", "not met" },
+		{ "//- @foo defines/binding A=B=vname(\"x#v\", _, _, _, _)\n//- !{ A ref B }\n", "not met" },
+		{ "//- @foo defines/binding F\n//- F param.N _\n//- N = 1\n", "a.c:3:5: not met: N = 1; N is \"0\"" },
+		{ "//- @foo defines/binding F\n//- F nosuch.N _\n//- !{ F nosuch.N _ }\n", "not met: F nosuch.N _" },
 		{ "//- @foo defines/binding A\n//- @#0x defines/binding B\n//- A = B\n", "not met: A = B" },
 	};
 
@@ -198,12 +232,27 @@ static void test_what_cannot_be_read(void **state)
 		{ "//- @x ref _\n", "more than once on its line: say which, as in @#0\"x\"" },
 		{ "//- @#5x ref _\n", "is not on the line" },
 		{ "//- @:99x ref _\n", "there is no line" },
-		{ "//- @ ref _\n", "must be followed by a word" },
+		{ "//- @ = _\n", "must be followed by a word" },
+		{ "//- @+0foo ref _\n", "a.c:1:5: an anchor looks at a line below its goal" },
+		{ "//-\n//- @:2foo ref _\n", "an anchor looks at a line below its goal" },
+		{ "//- @:1foo ref _\n", "an anchor looks at a line below its goal" },
+		{ "//- @+1\"defines\" ref _\n//- @foo defines/binding _\n", "holds goals, and no code" },
+		{ "//- fact(_, _, _, _, _) ref _\n", "a.c:1:9: fact(...) is not supported: only vname(...) is" },
+		{ "//- @foo ref Foo(_)\n", "Foo(...) is not supported" },
+		{ "//- { @foo defines/binding _ !{ @foo ref _ } }\n", "a group inside a group is not supported" },
+		{ "//- { { @foo defines/binding _ } }\n", "a group inside a group is not supported" },
+		{ "//- !{ }\n", "a.c:1:5: a group without a goal" },
+		{ "//- @foo ref \"a\\q\"\n", "no such escape in a string" },
+		{ "//- @foo ref Mu = vname(_, _, Mu, _, _)\n", "a node cannot be a part of its own vname" },
+		{ "//- @foo defines/binding F = \n", "the goal is not finished" },
+		{ "//- @foo param.Ordinal _\n", "variable Ordinal stands only here" },
+		{ "//- @foo ref vname(vname(a,b,c,d,e), _, _, _, _)\n", "a part of a vname is a text" },
+		{ "//- 'foo ref _\n", "has no meaning" },
 		{ "//- @#x ref _\n", "a number must follow" },
 		{ "//- @foo\n", "the goal is not finished" },
 		{ "//- @foo ref\n", "the goal is not finished" },
 		{ "//- @foo . , _\n", "a fact's name must follow" },
-		{ "//- @foo param.x _\n", "a number must follow the edge's dot" },
+		{ "//- @foo param.x _\n", "a number, or a variable, must follow the edge's dot" },
 		{ "//- @foo , _\n", "an edge, .fact or = is expected" },
 		{ "//- { @foo ref _\n", "a.c:1:5: this { is never closed" },
 		{ "//- ! @foo ref _\n", "! must be followed by {" },
@@ -230,6 +279,12 @@ static void test_options(void **state)
 	(void)state;
 	assert_int_equal(verify_with(&w, "//- @foo defines/binding F\n", &(struct mor_verify_options){ .singletons = true }), 0);
 	assert_int_equal(verify_with(&w, "#! @foo ref _\n", &(struct mor_verify_options){ .prefix = "#!" }), 1);
+	assert_int_equal(verify_with(&w, "///- nonsense\n//- @foo defines/binding _\n", &(struct mor_verify_options){ .prefix = "//-" }), 0);
+	assert_int_equal(verify_with(&w, "//- nonsense ~\n///- @foo defines/binding _\n", &(struct mor_verify_options){ .prefix = "///-" }), 0);
+	/* The goals are what is in the group, to its end. */
+	assert_int_equal(verify_with(&w, " /* GOAL @foo defines/binding _ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 0);
+	assert_int_equal(verify_with(&w, " /* GOAL @foo ref _ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 1);
+	assert_int_equal(verify_with(&w, "x /* GOAL ~ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 0);
 	assert_int_equal(verify_with(&w, "//- A.node/kind _\n//- B.node/kind _\n//- A = B\n//- A ref B\n",
 				     &(struct mor_verify_options){ .steps = 3 }),
 			 MORTISE_ELIMIT);
@@ -243,6 +298,29 @@ static void test_shown(void **state)
 	assert_int_equal(verify(&w, "//- @foo? defines/binding F?\n//- F.node/kind function\n"), 0);
 	assert_int_equal(w.shown, 2);
 	says(w.last, "F is vname(\"foo#f\", \"c\", \"\", \"a.c\", \"c++\")");
+	assert_int_equal(verify(&w, "//- @foo defines/binding _?\n"), 0);
+	says(w.last, "_ is vname(\"foo#f\", \"c\", \"\", \"a.c\", \"c++\")");
+	assert_int_equal(verify(&w, "//- @foo defines/binding vname(S?, _, _, P?, _)\n"), 0);
+	assert_int_equal(w.shown, 2);
+	says(w.last, "P is \"a.c\"");
+	assert_int_equal(verify(&w, "//- @foo defines/binding F\n//- F param.N? _\n"), 0);
+	says(w.last, "N is \"0\"");
+}
+
+static void test_regex_refused(void **state)
+{
+	static const char *const bad[] = { "(", "none", "(a)(b)" };
+	static const char *const why[] = { "at byte 1: ", "has 0 groups", "has 2 groups" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct mor_verify_options opt = { .regex = bad[i] };
+		struct mor_verifier *verifier = NULL;
+		mortise_error err = { 0 };
+
+		assert_int_equal(mor_verifier_new(NULL, &opt, &verifier, &err), MORTISE_EINVAL);
+		says(err.text, why[i]);
+	}
 }
 
 static void test_unknown_file(void **state)
@@ -252,7 +330,7 @@ static void test_unknown_file(void **state)
 
 	(void)state;
 	make_graph(&w, "");
-	assert_int_equal(mor_verifier_new(w.graph, NULL, &verifier), 0);
+	assert_int_equal(mor_verifier_new(w.graph, NULL, &verifier, NULL), 0);
 	assert_int_equal(mor_verifier_add(verifier, "b.c", MOR_SLICE("//- @b ref _\nb\n"), &w.err), MORTISE_EINPUT);
 	says(w.err.text, "b.c:1:5: no file node in the stream has this text");
 	mor_verifier_free(verifier);
@@ -278,7 +356,7 @@ static void test_no_memory(void **state)
 		r = r ? r : mor_graph_add(graph, &entry);
 		r = r ? r : mor_graph_add(graph, &text);
 		r = r ? r : mor_graph_close(graph);
-		r = r ? r : mor_verifier_new(graph, NULL, &verifier);
+		r = r ? r : mor_verifier_new(graph, NULL, &verifier, NULL);
 		r = r ? r : mor_verifier_add(verifier, "a.c", text.fact_value, &w.err);
 		r = r ? r : mor_verifier_run(verifier, note, &w, &w.err);
 		mor_alloc_fail_after(-1);
@@ -296,6 +374,7 @@ int main(void)
 		MOR_TEST(test_goals_that_hold), MOR_TEST(test_goals_that_do_not_hold),
 		MOR_TEST(test_islands),	     MOR_TEST(test_what_cannot_be_read),
 		MOR_TEST(test_options),	     MOR_TEST(test_shown),
+		MOR_TEST(test_regex_refused),
 		MOR_TEST(test_unknown_file),    MOR_TEST(test_no_memory),
 	};
 
