@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -155,18 +156,20 @@ static int raw_to_json(const char *what, const char *value, struct mor_buf *out,
 int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	char shown[200];
+	char shown[200], place[100];
 	size_t key = key_length(word);
 	bool raw = word[key] == ':';
 	int r;
 
 	if (!mor_args_is_pair(word))
-		return mor_fail(err, MORTISE_EINPUT, "%s \"%s\" is neither JSON nor KEY=VALUE", what,
-				mor_excerpt(mor_slice_of(word), shown, sizeof(shown)));
+		return mor_fail(err, MORTISE_EINPUT, "%s \"%s\": expected KEY=VALUE%s", what,
+				mor_excerpt(mor_slice_of(word), shown, sizeof(shown)),
+				strcmp(what, "argument") == 0 ? " or a JSON object" : "");
+	snprintf(place, sizeof(place), "%.20s \"%.*s\"", what, key < 60 ? (int)key : 60, word);
 	if (raw)
-		r = raw_to_json(what, word + key + 2, &json, err);
+		r = raw_to_json(place, word + key + 2, &json, err);
 	else
-		r = value_to_json(what, word + key + 1, &json, err);
+		r = value_to_json(place, word + key + 1, &json, err);
 	if (r < 0)
 		return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
 	r = mor_tree_set(tree, (struct mor_slice){ word, key }, mor_buf_view(&json));

@@ -167,7 +167,8 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		if (!run->cancelled)
 			run->exit_code = mor_fail_cli(run->cli, &(struct mor_report){ .error = reply->error,
 										     .data = reply->error_data,
-										     .plugin = run->typed });
+										     .plugin = run->typed,
+										     .dialect = run->args->plugin.dialect });
 		return;
 	}
 	if (!run->args->notify || run->cli->json)

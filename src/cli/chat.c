@@ -74,6 +74,14 @@ static void fail(struct mor_chat *chat, const struct mor_guest *guest, const mor
 	chat->exit_code = mor_fail_cli(chat->cli, &(struct mor_report){ .error = err, .plugin = guest ? guest->turn.typed : NULL });
 }
 
+static void refuse(struct mor_chat *chat, const char *text)
+{
+	mortise_error err = { 0 };
+
+	mor_fail(&err, MORTISE_EINPUT, "%s", text);
+	fail(chat, NULL, &err);
+}
+
 /* One that was just killed is gone in a moment, and then the next request starts it anew. */
 static bool is_not_ending(void *arg)
 {
@@ -172,11 +180,9 @@ static void help(struct mor_chat *chat)
 static void end_conversation(struct mor_chat *chat)
 {
 	struct mor_guest *guest = mor_guests_waiting(chat);
-	mortise_error err = { 0 };
 
 	if (!guest) {
-		mor_fail(&err, MORTISE_EINPUT, "no conversation is open");
-		fail(chat, NULL, &err);
+		refuse(chat, "no conversation is open");
 		return;
 	}
 	say(guest, "exit");
@@ -204,7 +210,9 @@ static void command(struct mor_chat *chat, const char *line)
 		chat->leaving = true;
 	else if (strcmp(words[0], "end") == 0)
 		end_conversation(chat);
-	else if (strcmp(words[0], "call") == 0 && count > 1)
+	else if (strcmp(words[0], "call") == 0 && count == 1)
+		refuse(chat, "name the FUNCTION after /call");
+	else if (strcmp(words[0], "call") == 0)
 		call_function(chat, words + 1, rest + 1, count - 1);
 	else
 		call_function(chat, words, rest, count);
@@ -225,6 +233,8 @@ static bool names_function(struct mor_chat *chat, const char *line)
 	return pick.listed != mor_function_passthrough(mor_guest_about(pick.guest)) || mor_args_is_pair(behind) || *behind == '{';
 }
 
+#define CALL_FIRST "call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"
+
 static void take_text(struct mor_chat *chat, const char *line)
 {
 	struct mor_pick pick;
@@ -235,10 +245,10 @@ static void take_text(struct mor_chat *chat, const char *line)
 		pass_through(&pick, line);
 		return;
 	}
-	if (r == 0)
-		mor_fail(&err, MORTISE_EINPUT, "%s waits for %sinput: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)",
-			 chat->count == 1 ? "the plugin" : "no plugin", chat->count == 1 ? "no " : "");
-	fail(chat, NULL, &err);
+	if (r < 0)
+		fail(chat, NULL, &err);
+	else
+		refuse(chat, chat->count == 1 ? "the plugin waits for no input: " CALL_FIRST : "no plugin waits for input: " CALL_FIRST);
 }
 
 static void take_line(struct mor_chat *chat, const char *line)

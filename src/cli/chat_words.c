@@ -60,7 +60,7 @@ int mor_chat_split(const char *line, struct mor_buf *store, const char *ret_word
 static int whole_json(const char *text, struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	int r = mor_args_json("arguments", text, ret_json, &doc, err);
+	int r = mor_args_json("argument", text, ret_json, &doc, err);
 
 	if (r == 0 && mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT)
 		return mor_fail(err, MORTISE_EINPUT, "arguments must be KEY=VALUE or a JSON object");
@@ -83,6 +83,8 @@ static int add_pair(struct mor_tree *tree, const char *word, const struct mor_va
 	const char *text = text_value(word, function);
 	int r;
 
+	if (!text && !mor_args_is_pair(word) && function)
+		return mor_function_refuse(function, err, "\"%s\" is no KEY=VALUE", word);
 	if (!text)
 		return mor_args_pair(tree, "argument", word, err);
 	mor_buf_json_string(&json, mor_slice_of(text));
@@ -139,10 +141,11 @@ int mor_chat_arguments(const char *const *words, const char *rest, size_t count,
 		       struct mor_buf *ret_json, mortise_error *err)
 {
 	const char *parameter = function ? mor_function_text_parameter(function) : NULL;
+	bool quoted = rest && (*rest == '\'' || *rest == '"'); /* as one does for a shell */
 	int r;
 
 	if (count && (*words[0] == '{' || *words[0] == '@'))
-		r = whole_json(rest ? rest : words[0], ret_json, err);
+		r = whole_json(rest && !quoted ? rest : words[0], ret_json, err);
 	else if (count && rest && parameter && !mor_args_is_pair(words[0]))
 		r = lone_value(parameter, count == 1 ? words[0] : rest, function, ret_json, err);
 	else

@@ -1,5 +1,6 @@
 #include "cli/functions.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,12 +121,15 @@ int mor_function_usage(const struct mor_value *function, struct mor_buf *out)
 
 /* ---- arguments ---- */
 
-/* Every text about arguments ends with what the function takes. */
-static int refuse(const struct mor_value *function, mortise_error *err, const char *what)
+int mor_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
-	char shown[240];
+	char what[260], shown[220];
+	va_list args;
 
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
 	mor_function_usage(function, &usage);
 	return mor_fail(err, MORTISE_EINPUT, "%s%s: %s", what, what[strlen(what) - 1] == '?' ? " Usage" : "; usage",
 			mor_printable(mor_buf_view(&usage), shown, sizeof(shown)));
@@ -139,16 +143,15 @@ static const char *name_of(const struct mor_value *function, char out[80])
 static int unknown(const struct mor_value *function, struct mor_slice given, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(properties_of(function));
-	char word[80], text[320], name[80];
+	char word[80], name[80];
 	struct mor_nearest near = { .word = mor_excerpt(given, word, sizeof(word)) };
 	const char *best;
 
 	while (mor_json_next(&it))
 		mor_nearest_offer(&near, it.name.ptr);
 	best = mor_nearest_best(&near);
-	snprintf(text, sizeof(text), "\"%s\" has no argument \"%s\"%s%.80s%s", name_of(function, name), word,
-		 best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
-	return refuse(function, err, text);
+	return mor_function_refuse(function, err, "\"%s\" has no argument \"%s\"%s%.80s%s", name_of(function, name), word,
+				   best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
 /* JSON Schema's words, and those that people write in their place. What is none of them is not checked. */
@@ -202,28 +205,27 @@ static int check_value(const struct mor_value *function, struct mor_slice name, 
 		       const struct mor_value *value, mortise_error *err)
 {
 	const struct mor_value *type = mor_json_get(schema, "type"), *values = mor_json_get(schema, "enum");
-	char text[400], quoted[80], wanted[120], given[80];
+	char quoted[80], wanted[120], given[80];
 
 	mor_excerpt(name, quoted, sizeof(quoted));
 	mor_printable_value(value, given, sizeof(given));
 	if (mor_json_type(value) == MOR_JSON_NULL)
 		return 0; /* as good as absent */
 	if (!fits(type, value))
-		snprintf(text, sizeof(text), "argument \"%s\" must be %s, not %s: %s", quoted, mor_printable_value(type, wanted, sizeof(wanted)),
-			 mor_json_type_name(mor_json_type(value)), given);
-	else if (!is_listed(values, value))
-		snprintf(text, sizeof(text), "argument \"%s\" must be one of %s, not %s", quoted,
-			 mor_printable_value(values, wanted, sizeof(wanted)), given);
-	else
-		return 0;
-	return refuse(function, err, text);
+		return mor_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s", quoted,
+					   mor_printable_value(type, wanted, sizeof(wanted)),
+					   mor_json_type_name(mor_json_type(value)), given);
+	if (!is_listed(values, value))
+		return mor_function_refuse(function, err, "argument \"%s\" must be one of %s, not %s", quoted,
+					   mor_printable_value(values, wanted, sizeof(wanted)), given);
+	return 0;
 }
 
 /* null is no value, unless the type says that it is one. */
 static int check_required(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_at(function, "/parameters/required"));
-	char text[240], name[80], missing[80];
+	char name[80], missing[80];
 
 	while (mor_json_next(&it)) {
 		struct mor_slice wanted = mor_json_string(it.value);
@@ -232,9 +234,8 @@ static int check_required(const struct mor_value *function, const struct mor_val
 
 		if (!wanted.ptr || (value && (mor_json_type(value) != MOR_JSON_NULL || fits(type, value))))
 			continue;
-		snprintf(text, sizeof(text), "\"%s\" needs the argument \"%s\"", name_of(function, name),
-			 mor_excerpt(wanted, missing, sizeof(missing)));
-		return refuse(function, err, text);
+		return mor_function_refuse(function, err, "\"%s\" needs the argument \"%s\"", name_of(function, name),
+					   mor_excerpt(wanted, missing, sizeof(missing)));
 	}
 	return 0;
 }

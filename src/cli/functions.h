@@ -28,6 +28,9 @@ bool mor_function_wants_text(const struct mor_value *function, struct mor_slice 
 /* Against the manifest's parameters: MORTISE_EINPUT for one that is missing, unknown (the nearest is offered), of another
  * type or none of its values. A function that lists no parameters at all takes anything. */
 int mor_function_check(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err);
+/* MORTISE_EINPUT: what is wrong with arguments, and what the function takes. */
+int mor_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* "name key=string [other=integer]" */
 int mor_function_usage(const struct mor_value *function, struct mor_buf *out);
 

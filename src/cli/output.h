@@ -52,6 +52,7 @@ struct mor_report {
 	mortise_json data;   /* of the plugin's error; may be absent  */
 	const char *subject; /* a file that the error is about, or NULL */
 	const char *plugin;  /* as the user typed it, for hints; or NULL */
+	const char *dialect; /* the same                         */
 	int exit_code;       /* 0: the error table's */
 };
 

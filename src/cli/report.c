@@ -65,6 +65,20 @@ static bool has_known_member(const struct mor_value *data)
 	return false;
 }
 
+/* A result or notification that says why it failed: the text was taken from there, and needs no second telling. */
+static bool is_source(const struct mor_value *data, const char *text)
+{
+	static const char *const places[] = { "message", "error", "data" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *said = mor_json_text(mor_json_get(data, places[i]), "");
+
+		if (*said && strstr(text, said))
+			return true;
+	}
+	return false;
+}
+
 static void append_data(struct mor_buf *out, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -72,6 +86,8 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	const char *text = report->error->text;
 
 	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
+		return;
+	if (is_source(mor_doc_root(doc), text))
 		return;
 	if (!has_known_member(mor_doc_root(doc))) {
 		mor_buf_text(out, "; data: ");
@@ -96,7 +112,8 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 	if (report->data.text)
 		append_data(out, report);
 	if (error->code == MORTISE_EREMOTE && error->rpc_code == METHOD_NOT_FOUND && report->plugin)
-		mor_buf_printf(out, "; 'mortise info %s' shows what it offers", report->plugin);
+		mor_buf_printf(out, "; 'mortise info %s%s%s%s' shows what it offers", report->dialect ? "-d " : "",
+			       report->dialect ? report->dialect : "", report->dialect ? " " : "", report->plugin);
 	return out->status;
 }
 

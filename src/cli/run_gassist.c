@@ -1,6 +1,7 @@
 #include "cli/run_gassist.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -88,12 +89,19 @@ struct function_run {
 	struct mor_buf extra, arguments;
 };
 
+/* What must be typed again for a plugin without a manifest: "-d gassist ", or "". */
+static const char *dialect_option(const char *dialect, char out[80])
+{
+	snprintf(out, 80, "%s%.60s%s", dialect ? "-d " : "", dialect ? dialect : "", dialect ? " " : "");
+	return out;
+}
+
 /* A name that the manifest does not list is refused before anything runs, unless there may be more of them. */
 static int find_function(struct function_run *f, const char *name, const struct mor_value **ret, mortise_error *err)
 {
 	struct mor_nearest near = { .word = name };
 	const struct mor_value *about;
-	char *json = NULL;
+	char *json = NULL, option[80];
 	const char *best;
 	int r = mortise_plugin_describe(f->turn.plugin, &json);
 
@@ -108,8 +116,9 @@ static int find_function(struct function_run *f, const char *name, const struct 
 		return 0;
 	mor_functions_offer(about, &near);
 	best = mor_nearest_best(&near);
-	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s' lists them)", mortise_plugin_name(f->turn.plugin),
-			name, best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "", f->turn.typed);
+	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s%s' lists them)",
+			mortise_plugin_name(f->turn.plugin), name, best ? ": did you mean \"" : "", best ? best : "",
+			best ? "\"?" : "", dialect_option(f->session.args->dialect, option), f->turn.typed);
 }
 
 /* KEY=VALUE, also behind "--"; a lone text where the manifest says that there is only one parameter. */
@@ -159,13 +168,15 @@ int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 	const struct mor_words *words = &run->cli->words;
 	const struct mor_run_args *args = run->args;
 	struct function_run f = { 0 };
+	char option[80];
 	int r;
 
 	if (args->workspace || args->hook || args->idl || args->keep_going || args->yes)
 		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
 				run->typed);
 	if (words->count < 2)
-		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s' lists them)", run->typed);
+		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s%s' lists them)",
+				dialect_option(args->plugin.dialect, option), run->typed);
 	r = open_plugin(run, &f, err);
 	if (r == 0)
 		r = take_arguments(&f, words, err);
@@ -175,7 +186,8 @@ int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		*exit_code = f.turn.exit_code;
 	}
 	if (r == 0 && f.turn.keep && !run->cli->json)
-		mor_note(run->cli, "(the plugin waits for input: 'mortise chat %s' holds a conversation)", run->typed);
+		mor_note(run->cli, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
+			 dialect_option(args->plugin.dialect, option), run->typed);
 	mortise_plugin_unref(f.turn.plugin);
 	mor_session_close(&f.session);
 	mor_doc_free(f.about);

@@ -121,7 +121,8 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		if (!turn->cancelled)
 			turn->exit_code = mor_fail_cli(turn->session->cli, &(struct mor_report){ .error = reply->error,
 												 .data = reply->error_data,
-												 .plugin = turn->typed });
+												 .plugin = turn->typed,
+												 .dialect = turn->session->args->dialect });
 		return;
 	}
 	/* What the library has passed parses again, unless memory is gone. */

@@ -118,8 +118,7 @@ static int locate(struct mor_load *load)
 	if (stat(path, &st) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return mor_fail(load->err, MORTISE_ENOTFOUND,
-					"%s: no such file or directory: name a plugin's directory or file, or give the "
-					"command after --", path);
+					"%s: no such file or directory: name a plugin's directory or file", path);
 		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
 	}
 	if (S_ISREG(st.st_mode))
@@ -137,7 +136,7 @@ static int nothing_here(struct mor_load *load)
 {
 	return mor_fail(load->err, MORTISE_EMANIFEST,
 			"%s: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of "
-			"G-Assist, " MOR_OWN_MANIFEST "): add one, or give the command after --", load->shown);
+			"G-Assist, " MOR_OWN_MANIFEST "): add one, or name the plugin's program", load->shown);
 }
 
 /* ---- the sources, in order ---- */
@@ -489,7 +488,7 @@ int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifes
 	int r = 0;
 
 	if (!has_path && (query->path || !has_argv))
-		return mor_fail(err, MORTISE_EINVAL, "no plugin is named: give a directory, a file, or a command after --");
+		return mor_fail(err, MORTISE_EINVAL, "no plugin is named: give a directory, a file or a command");
 	load.m = mor_zalloc(sizeof(*load.m));
 	if (!load.m)
 		return no_memory(&load);

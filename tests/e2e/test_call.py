@@ -51,8 +51,8 @@ class Arguments(Case):
 
     def test_wrong(self):
         self.file("bytes.bin", b"\xff\x00\x01")
-        for word, text in (("{bad", "not JSON"), ("[1,", "not JSON"), ("word", "neither JSON nor KEY=VALUE"),
-                           ("=1", "neither JSON nor KEY=VALUE"), ("", "neither"), ("k:=[", "not JSON"), ("k:=", "not JSON"),
+        for word, text in (("{bad", "not JSON"), ("[1,", "not JSON"), ("word", "expected KEY=VALUE or a JSON object"),
+                           ("=1", "expected KEY=VALUE or a JSON object"), ("", "expected KEY=VALUE"), ("k:=[", 'argument "k" is not JSON'), ("k:=", "not JSON"),
                            ("k=@bytes.bin", "base64:bytes.bin"), ("k=@.", "directory"), ("k=\udcff", "UTF-8")):
             done = self.fails(4, "input", "call", ECHO, "echo", word)
             self.assertIn(text, done.err)

@@ -55,6 +55,12 @@ class FromAFile(Case):
 
     def test_call(self):
         self.assertEqual(self.chat("/call count to=1\n").out, "1 done\n")
+        self.assertEqual(self.chat("/call\n").err, "input: name the FUNCTION after /call\n")
+
+    def test_json_in_quotes(self):
+        """As the hint of the error says, and as a shell wants it."""
+        self.assertEqual(self.chat("/echo '{\"a\": \"b c\"}'\n").json["arguments"], {"a": "b c"})
+        self.assertIn("argument is not JSON", self.chat("/echo {a\n").err)
 
     def test_quit(self):
         self.assertEqual(self.chat("/quit\n/count\n").out, "")
@@ -144,6 +150,10 @@ class Arguments(Manifests):
                           'input: "echo" has no argument "txt": did you mean "text"? Usage: echo text=string [times=integer]',
                           'input: argument "times" must be integer, not string: b',
                           'input: one has no function "ecko": did you mean "echo"? (/functions lists them)'])
+
+    def test_a_word_without_a_name(self):
+        where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, []))
+        self.assertEqual(self.chat("/echo a b\n", where).err, 'input: "a" is no KEY=VALUE; usage: echo [text=string] [times=integer]\n')
 
     def test_a_lone_word_has_the_parameters_type(self):
         where = self.plugin("one", ("count", {"to": {"type": "integer"}}, []), ("echo", {"text": self.TEXT}, []))

@@ -96,6 +96,7 @@ class Run(Gassist):
         done = self.run_function("nope")
         self.assertEqual(done.code, 1)
         self.assertIn("-32601", done.err)
+        self.assertIn(f"'mortise info -d gassist {PLUGIN}' shows what it offers", done.err)
 
     def test_json(self):
         rows = self.run_function("--json", "count", "to=2").rows
@@ -110,7 +111,7 @@ class Run(Gassist):
     def test_session_hint(self):
         done = self.run_function("talk")
         self.assertEqual((done.code, done.out), (0, "What is your name?\n"))
-        self.assertIn("mortise chat", done.err)
+        self.assertIn(f"'mortise chat -d gassist {PLUGIN}'", done.err)
 
     def test_interrupt(self):
         process = self.start("run", "-v", "-d", "gassist", PLUGIN, "hold", f"file={self.dir / 'never'}")
@@ -120,7 +121,8 @@ class Run(Gassist):
         self.assertIn(b"stopped", process.stderr.read())
 
     def test_usage(self):
-        self.fails(2, "usage", "run", "-d", "gassist", PLUGIN)
+        self.assertIn(f"'mortise info -d gassist {PLUGIN}'", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN).err)
+        self.assertNotIn("--", self.fails(5, "not_found", "run", "nowhere", "f").err)  # it takes no command
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limit", "soon")
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--nonsense")
         for option in (["--workspace", "."], ["--hook", "x"], ["--idl", "x"], ["--keep-going"], ["--yes"]):

@@ -7,11 +7,11 @@ static void test_no_manifest(void **state)
 	put("empty/", "");
 	refuse("empty", MORTISE_EMANIFEST,
 	       "empty: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
-	       "mortise.toml): add one, or give the command after --");
+	       "mortise.toml): add one, or name the plugin's program");
 	put("empty/plugin.py", "");
 	refuse("empty/", MORTISE_EMANIFEST,
 	       "empty/: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
-	       "mortise.toml): add one, or give the command after --");
+	       "mortise.toml): add one, or name the plugin's program");
 }
 
 /* Two manifests in one directory: the first in our order, and a word about the other. Naming one settles it. */
@@ -37,14 +37,14 @@ static void test_two_manifests(void **state)
 static void test_no_path(void **state)
 {
 	static const char *const none[] = { NULL }, *const blank[] = { "", NULL };
-	static const char text[] = "no plugin is named: give a directory, a file, or a command after --";
+	static const char text[] = "no plugin is named: give a directory, a file or a command";
 
 	(void)state;
 	refuse("nowhere", MORTISE_ENOTFOUND,
-	       "nowhere: no such file or directory: name a plugin's directory or file, or give the command after --");
+	       "nowhere: no such file or directory: name a plugin's directory or file");
 	put("file", "");
 	refuse("file/x", MORTISE_ENOTFOUND,
-	       "file/x: no such file or directory: name a plugin's directory or file, or give the command after --");
+	       "file/x: no such file or directory: name a plugin's directory or file");
 	refuse("", MORTISE_EINVAL, text);
 	refuse(NULL, MORTISE_EINVAL, text);
 	refuse_query((struct mor_manifest_query){ .argv = none }, MORTISE_EINVAL, text);
