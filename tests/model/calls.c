@@ -153,6 +153,7 @@ struct call *call_start(struct place *place, unsigned how)
 		model_fault("a call is refused with %d and an error that says %d \"%s\"", r, error.code, error.text);
 	if (r == 0 && place->shell)
 		model_fault("a plugin whose host is gone took a call");
+	call->order = ++world.orders;
 	if (r < 0)
 		close_call(call);
 	return call;

@@ -16,6 +16,20 @@ static int64_t now_of(const struct host *host)
 	return mor_loop_now_ms(host->handle->loop);
 }
 
+/* A process that has dealt with all it was told, whose answers have all arrived, and that can be told more. */
+static bool is_idle(const struct place *place)
+{
+	const struct proc *p = place->proc;
+
+	if (place->state != MORTISE_READY || !p || p->muddled || p->in_closed || p->close_wanted || p->ends || p->killed || p->stdout_shut ||
+	    p->out.len || p->intake.pending.len || place->handle->paused || p->link.written < p->link.queued)
+		return false;
+	for (unsigned i = 0; i < p->heard_count; i++)
+		if (!p->heard[i].over)
+			return false;
+	return true;
+}
+
 /* ---- of a callback ---- */
 
 static bool carries(mortise_json json, const char *text)
@@ -93,6 +107,30 @@ static void check_cancelled(const struct call *call, const mortise_reply *reply)
 		model_fault("call %u ends as cancelled, but nobody has: %s", call->token, reply->error->text);
 }
 
+/* Calls of one plugin go out in the order in which they were started. */
+void check_order(const struct call *call)
+{
+	unsigned order = call->order ? call->order : world.orders + 1;
+
+	for (unsigned i = 0; i < world.open_count; i++) {
+		const struct call *other = &world.calls[world.open[i]];
+
+		if (other->place == call->place && other->order && other->order < order && !other->sends && !other->orphaned)
+			model_fault("call %u is sent before call %u", call->token, other->token);
+	}
+}
+
+/* A pool does not give up a call that nobody has read while one of its workers has nothing to do. */
+static void check_not_given_up(const struct call *call, const mortise_reply *reply)
+{
+	if (!call->pool || call->orphaned || call->pool->stopped || call->written_ms >= 0 || world.freeing ||
+	    (reply->status != MORTISE_ECLOSED && reply->status != MORTISE_ECRASHED))
+		return;
+	for (unsigned i = 0; i < call->pool->count; i++)
+		if (is_idle(&call->pool->workers[i]) && !call->pool->workers[i].handle->pool_load)
+			model_fault("call %u of a pool fails unread, and a worker has nothing to do: %s", call->token, reply->error->text);
+}
+
 void check_reply(struct call *call, const mortise_reply *reply)
 {
 	if (call->settled)
@@ -113,24 +151,11 @@ void check_reply(struct call *call, const mortise_reply *reply)
 		check_not_early(call, reply);
 	if (reply->status == MORTISE_ECANCELED)
 		check_cancelled(call, reply);
+	check_not_given_up(call, reply);
 	call->pieces += reply->more != 0;
 }
 
 /* ---- at rest ---- */
-
-/* A process that has dealt with all it was told, whose answers have all arrived, and that can be told more. */
-static bool is_idle(const struct place *place)
-{
-	const struct proc *p = place->proc;
-
-	if (place->state != MORTISE_READY || !p || p->muddled || p->in_closed || p->close_wanted || p->ends || p->killed || p->stdout_shut ||
-	    p->out.len || p->intake.pending.len || place->handle->paused || p->link.written < p->link.queued)
-		return false;
-	for (unsigned i = 0; i < p->heard_count; i++)
-		if (!p->heard[i].over)
-			return false;
-	return true;
-}
 
 /* Something of this worker's own will come to pass without us. */
 static bool is_busy(const struct place *place)

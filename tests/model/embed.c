@@ -174,7 +174,7 @@ void embed_pool(const struct op *op)
 	pool->host = host;
 	pool->workers = workers;
 	pool->count = opt.workers;
-	pool->max_queue = opt.max_queue;
+	pool->stopped = false;
 	for (unsigned i = 0; i < opt.workers; i++)
 		workers[i] = (struct place){ .host = host, .tongue = pool->tongue, .pool = pool, .manners = workers[i].manners,
 					     .handle = mortise_pool_worker(pool->handle, i) };
@@ -321,8 +321,10 @@ void embed_pool_stop(const struct op *op)
 {
 	struct pool *pool = &world.pools[op->a % POOLS];
 
-	if (pool->handle)
-		mortise_pool_stop(pool->handle, op->b % 3);
+	if (!pool->handle)
+		return;
+	pool->stopped = true;
+	mortise_pool_stop(pool->handle, op->b % 3);
 }
 
 void embed_describe(const struct op *op)
@@ -330,8 +332,11 @@ void embed_describe(const struct op *op)
 	struct place *place = touchable(op->a);
 	char *text = NULL;
 
-	if (place && mortise_plugin_describe(place->handle, &text) == 0)
-		mortise_free(text);
+	if (!place || mortise_plugin_describe(place->handle, &text) < 0)
+		return;
+	if (!mor_json_valid(mor_slice_of(text), 0, 0, NULL))
+		model_fault("describe writes no JSON: %s", text);
+	mortise_free(text);
 }
 
 void embed_tap(const struct op *op)

@@ -109,6 +109,7 @@ struct call {
 	uint32_t timeout_ms, queue_ms; /* in force */
 	int64_t since_ms, written_ms;
 	unsigned pieces, sends;
+	unsigned order;            /* in which the functions that started them returned; 0: it has not */
 	struct proc *proc;         /* that it was given to last, while that lives */
 	uint64_t end;
 	int64_t id;
@@ -141,7 +142,8 @@ struct pool {
 	mortise_pool *handle;
 	struct host *host;
 	struct place *workers;
-	uint32_t count, max_queue;
+	uint32_t count;
+	bool stopped;
 	const struct tongue *tongue;
 };
 
@@ -150,7 +152,7 @@ struct world {
 	struct place places[PLACES];
 	struct pool pools[POOLS];
 	struct call calls[CALLS];
-	unsigned call_count;
+	unsigned call_count, orders;
 	unsigned open[OPEN], open_count; /* indexes */
 	struct held_request held[REQUESTS];
 	unsigned held_count;
@@ -197,6 +199,7 @@ void op_run(const struct op *op);
 void check_rest(void);        /* the loops have run and nothing is posted */
 void check_drain(void);       /* everybody behaves from now on: every call must come to its end */
 void check_reply(struct call *call, const mortise_reply *reply);
+void check_order(const struct call *call); /* it is being sent */
 void check_empty(void);
 void run_loops(uint32_t ms);
 

@@ -55,6 +55,8 @@ static void hear_call(struct proc *p, const struct mor_message *message)
 
 	if (call && call->settled)
 		model_fault("call %u is sent although its last callback has come", token);
+	if (call && call->place)
+		check_order(call);
 	if (call) {
 		call->proc = p;
 		call->end = p->link.queued;
