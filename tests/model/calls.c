@@ -52,7 +52,7 @@ static struct call *open_call(void)
 		return NULL;
 	world.open[world.open_count++] = world.call_count;
 	call = &world.calls[world.call_count++];
-	*call = (struct call){ .token = world.call_count, .written_ms = -1 };
+	*call = (struct call){ .token = world.call_count, .written_ms = -1, .begun = world.orders };
 	return call;
 }
 

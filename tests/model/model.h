@@ -109,7 +109,7 @@ struct call {
 	uint32_t timeout_ms, queue_ms; /* in force */
 	int64_t since_ms, written_ms;
 	unsigned pieces, sends;
-	unsigned order;            /* in which the functions that started them returned; 0: it has not */
+	unsigned begun, order;     /* how many had returned when its function was called; when that returned (0: it has not) */
 	struct proc *proc;         /* that it was given to last, while that lives */
 	uint64_t end;
 	int64_t id;
