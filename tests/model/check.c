@@ -110,7 +110,7 @@ static void check_cancelled(const struct call *call, const mortise_reply *reply)
 /* Calls of one plugin go out in the order in which they were started, unless one was started inside the other. */
 void check_order(const struct call *call)
 {
-	for (unsigned i = 0; i < world.open_count; i++) {
+	for (unsigned i = 0; i < world.open_count && !world.tapping; i++) {
 		const struct call *other = &world.calls[world.open[i]];
 
 		if (other->place == call->place && other->order && other->order <= call->begun && !other->sends && !other->orphaned)

@@ -98,8 +98,10 @@ void on_tap(const mortise_tap_frame *frame, void *arg)
 	(void)arg;
 	if (!place_of(frame->plugin))
 		model_fault("the tap sees a plugin that was released");
+	world.tapping++;
 	callback_enter();
 	callback_leave();
+	world.tapping--;
 }
 
 /* ---- making ---- */
