@@ -47,20 +47,33 @@ static bool is_running(const mortise_plugin *plugin, int64_t id)
 	return call && call->state == MOR_CALL_SENT;
 }
 
-/* `method`: whose answer says so; NULL: we do. */
-static void mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
+/* True: that is news. */
+static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason)
 {
 	struct mor_health_state *health = &plugin->health;
 	bool changed = health->healthy != healthy;
-	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method, .count = healthy == 1 };
 
 	health->healthy = healthy;
 	snprintf(health->status, sizeof(health->status), "%.31s", status);
 	snprintf(health->reason, sizeof(health->reason), "%.255s", reason);
 	if (changed)
 		health->since_ms = mor_loop_now_ms(plugin->host->loop);
-	if (changed && healthy >= 0)
-		mor_event_full(plugin, &event);
+	return changed && healthy >= 0;
+}
+
+/* `method`: whose answer says so; NULL: we do. */
+static void tell(mortise_plugin *plugin, const char *reason, const char *method)
+{
+	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method,
+				.count = plugin->health.healthy == 1 };
+
+	mor_event_full(plugin, &event);
+}
+
+static void mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
+{
+	if (set_mark(plugin, healthy, status, reason))
+		tell(plugin, reason, method);
 }
 
 static bool ping(mortise_plugin *plugin)
@@ -111,12 +124,16 @@ void mor_health_started(mortise_plugin *plugin)
 		mor_timer_set(plugin->host->loop, &plugin->health.timer, plugin->health.every_ms, on_timer);
 }
 
-void mor_health_ended(mortise_plugin *plugin, const char *why)
+bool mor_health_ended(mortise_plugin *plugin, const char *why)
 {
 	mor_timer_stop(&plugin->health.timer);
 	plugin->health.pinging = plugin->health.holding = false;
-	if (why)
-		mark(plugin, 0, "error", why, NULL);
+	return why && set_mark(plugin, 0, "error", why);
+}
+
+void mor_health_tell_ended(mortise_plugin *plugin, const char *why)
+{
+	tell(plugin, why, NULL);
 }
 
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)

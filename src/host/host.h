@@ -490,7 +490,9 @@ static inline void mor_pool_wake(mortise_pool *pool)
 
 /* health.c */
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */
-void mor_health_ended(mortise_plugin *plugin, const char *why);
+/* Its process is gone, or will be. true: that is news, to be told once the state has moved. */
+bool mor_health_ended(mortise_plugin *plugin, const char *why);
+void mor_health_tell_ended(mortise_plugin *plugin, const char *why);
 /* Before calls are sent: true when a ping was sent first and they must wait. */
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next);
 void mor_health_after_timeout(mortise_plugin *plugin);
@@ -510,7 +512,9 @@ void mor_rows_free(mortise_plugin *plugin);
 bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value);
 /* A user's call of a row with `keep` has ended. */
 void mor_keep_settled(mortise_plugin *plugin, bool keep);
-void mor_keep_close(mortise_plugin *plugin, const char *why);
+/* The same of a conversation. */
+bool mor_keep_ended(mortise_plugin *plugin);
+void mor_keep_tell_ended(mortise_plugin *plugin, const char *why);
 /* 0, or MORTISE_EINPUT: there is no session for this INPUT row. */
 int mor_keep_check(const mortise_call *call, mortise_error *err);
 

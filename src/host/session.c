@@ -83,12 +83,17 @@ static void begin(mortise_plugin *plugin)
 	tell(plugin, "begins", keep->total_ms ? keep->total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
 }
 
-void mor_keep_close(mortise_plugin *plugin, const char *why)
+bool mor_keep_ended(mortise_plugin *plugin)
 {
-	if (!plugin->keep.open)
-		return;
+	bool open = plugin->keep.open;
+
 	plugin->keep.open = false;
 	mor_timer_stop(&plugin->keep.timer);
+	return open;
+}
+
+void mor_keep_tell_ended(mortise_plugin *plugin, const char *why)
+{
 	tell(plugin, "over", 0, why);
 }
 
@@ -96,10 +101,10 @@ void mor_keep_settled(mortise_plugin *plugin, bool keep)
 {
 	if (plugin->gone)
 		return;
-	if (!keep || plugin->state != MORTISE_READY)
-		mor_keep_close(plugin, "the session is over: the plugin waits for no further input");
-	else if (!plugin->keep.open)
+	if (keep && plugin->state == MORTISE_READY && !plugin->keep.open)
 		begin(plugin);
+	else if ((!keep || plugin->state != MORTISE_READY) && mor_keep_ended(plugin))
+		mor_keep_tell_ended(plugin, "the session is over: the plugin waits for no further input");
 }
 
 int mor_keep_check(const mortise_call *call, mortise_error *err)

@@ -1,7 +1,7 @@
 /*
  * The life of a plugin's process: it speaks, ends, breaks, is stopped (start and restart: start.c; the rungs: ladder.c).
- * Rule of this file: first take the doomed calls, then move the state, then fail them; callbacks may start new calls at
- * any of these points.
+ * Rule of this file: first take the doomed calls, then move the state, then tell what else has changed, then fail them.
+ * Callbacks may call, stop or release at any of these points, so none comes while state and process do not fit each other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,15 +169,33 @@ static void tell_violation(mortise_plugin *plugin, const mortise_error *error, c
 		mor_event_full(plugin, &event);
 }
 
+/* What ends with a process, beside its calls. */
+struct news {
+	bool unhealthy, session_over;
+};
+
+static struct news note_end(mortise_plugin *plugin, const char *unhealthy)
+{
+	return (struct news){ mor_health_ended(plugin, unhealthy), mor_keep_ended(plugin) };
+}
+
+static void tell_news(mortise_plugin *plugin, const struct news *news, const char *why)
+{
+	if (news->unhealthy)
+		mor_health_tell_ended(plugin, why);
+	if (news->session_over)
+		mor_keep_tell_ended(plugin, why);
+}
+
 static void on_end(void *arg, const struct mor_link_end *how)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf record = MOR_BUF_INIT;
 	mortise_plugin *plugin = arg;
-	bool draining = plugin->state == MORTISE_DRAINING;
 	enum mortise_state next;
 	struct mor_list taken, views;
 	mortise_error error, failure;
-	bool left = mor_client_left(plugin, how);
+	bool draining, left;
+	struct news news;
 
 	MOR_HOLD(plugin);
 	plugin->counters.cpu_us += how->cpu_us;
@@ -185,6 +203,10 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
 	tell_violation(plugin, &error, &record);
+	if (plugin->gone)
+		return;
+	draining = plugin->state == MORTISE_DRAINING;
+	left = mor_client_left(plugin, how);
 	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
 	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
 		mor_shape_end(plugin, how, &error);
@@ -207,9 +229,9 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_view_take(plugin, &views);
-	mor_health_ended(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
-	mor_keep_close(plugin, error.text);
+	news = note_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_supervise_settle_down(plugin, next, &failure);
+	tell_news(plugin, &news, error.text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
 	mor_view_fail_taken(plugin, &views, &error);
@@ -217,8 +239,10 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 /* ---- stopping ---- */
 
-void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why)
+/* unhealthy: why it counts as such; NULL: it is only stopped. */
+static void stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why, const char *unhealthy)
 {
+	struct news news;
 	mortise_error error;
 
 	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->session.name, why);
@@ -237,14 +261,19 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise
 		return;
 	}
 	mor_timer_stop(&plugin->broken_timer);
-	mor_timer_stop(&plugin->health.timer);
-	mor_keep_close(plugin, why);
+	news = note_end(plugin, unhealthy);
 	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
+	tell_news(plugin, &news, why);
 	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
 		mor_ladder_climb(plugin, rung);
 	if (after != MORTISE_BACKOFF && !plugin->resumes)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
+}
+
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why)
+{
+	stop(plugin, rung, after, why, NULL);
 }
 
 int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
@@ -302,8 +331,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	if (after != MORTISE_FAILED && !busy && plugin->state == MORTISE_READY)
 		after = MORTISE_STOPPED;
 	mor_call_take(plugin, &taken, queued_too);
-	mor_health_ended(plugin, error->text);
-	mor_supervise_stop(plugin, rung, after, error->text);
+	stop(plugin, rung, after, error->text, error->text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error->code, .error = error });
 }
 
@@ -334,8 +362,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 	mor_supervise_blame(plugin, &failure, verdict->error_data);
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
-	mor_health_ended(plugin, verdict->error->text);
-	mor_supervise_stop(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, after, verdict->error->text);
+	stop(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, after, verdict->error->text, verdict->error->text);
 	mor_call_fail_taken(plugin, &taken, verdict);
 }
 
@@ -352,6 +379,7 @@ static void on_broken_timer(struct mor_timer *timer)
 	/* Where ends may be clean, a closed stdout is perhaps the beginning of one: the exit will tell. */
 	if (plugin->restart.clean && plugin->was_ready && !plugin->work.handed_out) {
 		plugin->walked_out = true;
+		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MORTISE_STOPPED, error.text);
 		return;
 	}

@@ -71,7 +71,10 @@ void call_written(struct proc *p)
 	for (unsigned i = 0; i < world.open_count; i++) {
 		struct call *call = &world.calls[world.open[i]];
 
-		if (call->proc == p && call->written_ms < 0 && call->end <= p->link.written)
+		if (call->proc != p || call->written_ms >= 0)
+			continue;
+		call->touched |= p->link.written >= call->begin;
+		if (call->end <= p->link.written)
 			call->written_ms = mor_loop_now_ms(p->link.loop);
 	}
 }

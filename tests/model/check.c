@@ -121,7 +121,7 @@ void check_order(const struct call *call)
 /* A pool does not give up a call that nobody has read while one of its workers has nothing to do. */
 static void check_not_given_up(const struct call *call, const mortise_reply *reply)
 {
-	if (!call->pool || call->orphaned || call->pool->stopped || call->written_ms >= 0 || world.freeing ||
+	if (!call->pool || call->orphaned || call->pool->stopped || call->touched || world.freeing ||
 	    (reply->status != MORTISE_ECLOSED && reply->status != MORTISE_ECRASHED))
 		return;
 	for (unsigned i = 0; i < call->pool->count; i++)
@@ -185,10 +185,11 @@ static void check_place(const struct place *place)
 		model_fault("place %u waits for a restart, and no timer is set", number(place));
 	if (place->state == MORTISE_DRAINING && !plugin->ladder.loop && !place->proc->killed)
 		model_fault("place %u is being stopped, and no timer is set", number(place));
-	for (unsigned i = 0; i < world.open_count && plugin->max_in_flight; i++) {
-		const struct call *call = &world.calls[world.open[i]];
+	for (unsigned i = 0; place->proc && i < place->proc->heard_count; i++) {
+		const struct heard *heard = &place->proc->heard[i];
+		const struct call *call = call_of(heard->token);
 
-		flying += place->proc && call->proc == place->proc && !call->note;
+		flying += call && !call->settled && !heard->over;
 	}
 	if (plugin->max_in_flight && flying > plugin->max_in_flight)
 		model_fault("place %u has %u calls in flight, allowed are %u", number(place), flying, plugin->max_in_flight);

@@ -16,7 +16,7 @@ static const struct variant variants[] = {
 	{ { "limits.in_flight=2", "restart.intensity=60", NULL }, 0 },
 	{ { "limits.in_flight=0", "restart.intensity=60", NULL }, 0 },
 	{ { "restart.enabled=false", NULL }, 0 },
-	{ { "limits.queue=400", "limits.send=150", "limits.frame=400", NULL }, 0 },
+	{ { "limits.queue=600", "limits.send=300", "limits.frame=400", NULL }, 0 },
 	{ { "sandbox.view=true", "restart.intensity=60", NULL }, 0 },
 	{ { "restart.intensity=60", NULL }, MORTISE_STRICT },
 	{ { "restart.intensity=60", NULL }, MORTISE_NO_RESTART },
@@ -227,11 +227,11 @@ void embed_pool_free(const struct op *op)
 	calls_orphan(NULL, pool, NULL);
 	pool->handle = NULL;
 	for (unsigned i = 0; i < pool->count; i++) {
+		calls_orphan(&pool->workers[i], NULL, NULL);
 		pool->workers[i].pool = NULL;
-		if (!pool->workers[i].refs && pool->workers[i].handle) {
-			calls_orphan(&pool->workers[i], NULL, NULL);
+		pool->workers[i].shell = true; /* what we hold of it says ECLOSED from now on */
+		if (!pool->workers[i].refs)
 			let_go(&pool->workers[i]);
-		}
 	}
 	mortise_pool_free(handle);
 }

@@ -111,7 +111,8 @@ struct call {
 	unsigned pieces, sends;
 	unsigned begun, order;     /* how many had returned when its function was called; when that returned (0: it has not) */
 	struct proc *proc;         /* that it was given to last, while that lives */
-	uint64_t end;
+	uint64_t begin, end;
+	bool touched;              /* some of it was written */
 	int64_t id;
 };
 

@@ -59,7 +59,9 @@ static void hear_call(struct proc *p, const struct mor_message *message)
 		check_order(call);
 	if (call) {
 		call->proc = p;
+		call->begin = call->proc->link.queued - message->whole.len;
 		call->end = p->link.queued;
+		call->touched = false;
 		call->id = message->id_int;
 		call->written_ms = -1;
 		call->sends++;
@@ -81,6 +83,7 @@ static void hear_answer(struct proc *p, const struct mor_message *message)
 	if (world.foreign)
 		return;
 	if (id < FIRST_ASK || id >= FIRST_ASK + ASKS) {
+		p->muddled |= message->id_kind == MOR_ID_NULL; /* of whatever: a whole batch, perhaps */
 		if (message->id_kind != MOR_ID_NULL && id != 0)
 			model_fault("an answer to nothing that was asked: %.*s", (int)message->whole.len, message->whole.ptr);
 		return;
