@@ -118,6 +118,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
 
+	call->judged = true; /* whoever is warned of it may release the plugin: it is settled here all the same */
 	verdict.status = judge(call, result, &verdict.keep, &error);
 	if (verdict.status < 0) {
 		verdict.keep = false;

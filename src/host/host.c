@@ -81,17 +81,22 @@ int mortise_host_adopt(mortise_host *host)
 
 mortise_host *mortise_host_free(mortise_host *host)
 {
+	struct mor_list closed;
+
 	if (!host || mor_host_check_outside(host, NULL) < 0)
 		return host;
 	/* From here on callbacks run (the last ones of every call), but must not run the loop. */
 	host->in_callback++;
+	mor_list_init(&closed);
 	while (!mor_list_empty(&host->pools) || !mor_list_empty(&host->plugins)) {
-		/* Pools first: their workers are among the plugins. And again: the callbacks may make new ones. */
+		/* Pools first: their workers are among the plugins. And again: the callbacks may make new ones. They may also
+		 * try a pool that is closed already; so its memory stays until no callback can come. */
 		if (!mor_list_empty(&host->pools))
-			mortise_pool_free(mor_container_of(host->pools.next, mortise_pool, node));
+			mor_pool_close(mor_container_of(host->pools.next, mortise_pool, node), &closed);
 		else
 			mor_plugin_destroy(mor_container_of(host->plugins.next, mortise_plugin, node));
 	}
+	mor_pool_free_closed(&closed);
 	mor_request_free_orphans(host);
 	mor_call_free_spares(host);
 	mor_buf_fini(&host->compose);

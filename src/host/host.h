@@ -101,6 +101,7 @@ struct mortise_call {
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
 	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
+	bool judged;                  /* its answer is there and being looked at */
 	bool reached;                 /* once it is over: the plugin may have seen some of it */
 	int64_t due_ms;               /* when its state's time is up; 0: never */
 	struct mor_task cancel_task;
@@ -487,6 +488,10 @@ static inline void mor_pool_wake(mortise_pool *pool)
 	if (pool && pool->queued)
 		mor_loop_post(pool->host->loop, &pool->task, mor_pool_on_task);
 }
+
+/* As mortise_pool_free(), but who still has the handle may use it (and hears ECLOSED) until the list is freed. */
+void mor_pool_close(mortise_pool *pool, struct mor_list *closed);
+void mor_pool_free_closed(struct mor_list *closed);
 
 /* health.c */
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */

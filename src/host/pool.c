@@ -510,8 +510,26 @@ mortise_pool *mortise_pool_free(mortise_pool *pool)
 	end_given(pool);
 	/* Only now: replies name the worker that had the call. */
 	for (uint32_t i = 0; i < made; i++)
-		mortise_plugin_unref(pool->workers[i]);
+		pool->workers[i] = mortise_plugin_unref(pool->workers[i]);
 	return NULL;
+}
+
+void mor_pool_close(mortise_pool *pool, struct mor_list *closed)
+{
+	hold(pool);
+	mortise_pool_free(pool);
+	mor_list_append(closed, &pool->node);
+}
+
+void mor_pool_free_closed(struct mor_list *closed)
+{
+	struct mor_list *node;
+
+	while ((node = mor_list_pop(closed))) {
+		mortise_pool *pool = mor_container_of(node, mortise_pool, node);
+
+		drop_at(&pool);
+	}
 }
 
 static struct job *make_job(mortise_pool *pool, const char *action, mortise_json params)

@@ -21,7 +21,7 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	if (!plugin->link || plugin->end_seen)
 		return MORTISE_ECLOSED;
 	mor_host_tap(plugin, MORTISE_TO_PLUGIN, body);
-	r = plugin->link->ops->send(plugin->link, body);
+	r = plugin->link ? plugin->link->ops->send(plugin->link, body) : MORTISE_ECLOSED; /* released by who taps */
 	if (r == 0)
 		plugin->counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {

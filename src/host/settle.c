@@ -203,7 +203,8 @@ void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queu
 			mortise_call *call = mor_container_of(lists[i]->next, mortise_call, node);
 
 			mor_call_unlink(call);
-			mor_list_append(ret_taken, &call->node);
+			if (!call->judged)
+				mor_list_append(ret_taken, &call->node);
 		}
 	}
 }

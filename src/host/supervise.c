@@ -397,8 +397,8 @@ static void on_broken(void *arg, const char *what)
 			mor_ladder_climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
 		return;
 	}
-	if (!mor_shape_is_session(plugin) && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
-		/* No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
+	if (plugin->spent && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
+		/* It has its one call. No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
 		mor_call_written(plugin, plugin->link->queued);
 		return;
 	}

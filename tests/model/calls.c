@@ -139,6 +139,7 @@ struct call *call_start(struct place *place, unsigned how)
 	struct call *call;
 	struct wish wish;
 	mortise_error error = { 0 };
+	bool shell;
 	int r;
 
 	if (!place->handle || !(call = open_call()))
@@ -148,13 +149,14 @@ struct call *call_start(struct place *place, unsigned how)
 	call->host = place->host;
 	if (!place->shell)
 		note_limits(call, place->handle, &wish);
+	shell = place->shell;
 	call->starting = true;
 	r = mortise_call_start(place->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) }, &wish.opt, &call->handle, &error);
 	call->starting = false;
 	SAY("  call %u at %u: %s: %s", call->token, (unsigned)(place - world.places), wish.action, r < 0 ? error.text : "started");
 	if (r < 0 && (error.code != r || !error.text[0]))
 		model_fault("a call is refused with %d and an error that says %d \"%s\"", r, error.code, error.text);
-	if (r == 0 && place->shell)
+	if (r == 0 && shell)
 		model_fault("a plugin whose host is gone took a call");
 	call->order = ++world.orders;
 	if (r < 0)

@@ -195,14 +195,24 @@ static void check_place(const struct place *place)
 		model_fault("place %u has %u calls in flight, allowed are %u", number(place), flying, plugin->max_in_flight);
 }
 
+/* A pool may have taken it back to try again: then only the pool knows where it is. */
+static bool is_with(const struct call *call, const struct proc *p)
+{
+	for (unsigned i = 0; i < p->heard_count && p->place->state == MORTISE_READY; i++)
+		if (p->heard[i].token == call->token && !p->heard[i].over)
+			return true;
+	return false;
+}
+
 static void check_time(const struct call *call)
 {
 	int64_t now = now_of(call->host), from = call->written_ms;
 	bool first_try = !call->pool || call->sends == 0;
+	bool counts_as_read = call->proc && (call->proc->link.input_broken || call->proc->stdout_shut);
 
-	if (from < 0 && call->queue_ms && first_try && now - call->since_ms >= call->queue_ms)
+	if (from < 0 && call->queue_ms && first_try && !counts_as_read && now - call->since_ms >= call->queue_ms)
 		model_fault("call %u has waited for %lld ms, allowed were %u", call->token, (long long)(now - call->since_ms), call->queue_ms);
-	if (from < 0 || !call->proc || !call->timeout_ms || call->note)
+	if (from < 0 || !call->proc || !call->timeout_ms || call->note || (call->pool && !is_with(call, call->proc)))
 		return;
 	if (call->row && call->row->clock != MOR_FROM_WRITE && call->proc->heard_ms > from)
 		from = call->proc->heard_ms;

@@ -294,12 +294,13 @@ void embed_free_all(void)
 void embed_start(const struct op *op)
 {
 	struct place *place = touchable(op->a);
+	bool shell = place && place->shell;
 	mortise_error error = { 0 };
 	int r = place ? mortise_plugin_start(place->handle, &error) : 0;
 
 	if (r < 0 && (error.code != r || !error.text[0]))
 		model_fault("a start is refused with %d and an error that says %d \"%s\"", r, error.code, error.text);
-	if (place && place->shell && r != MORTISE_ECLOSED)
+	if (shell && r != MORTISE_ECLOSED)
 		model_fault("a plugin whose host is gone was started: %d", r);
 }
 
