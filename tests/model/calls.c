@@ -195,7 +195,8 @@ void pool_call_start(struct pool *pool, unsigned how)
 	make_wish(&wish, pool->tongue, call, how);
 	call->pool = pool;
 	call->host = pool->host;
-	note_limits(call, mortise_pool_worker(pool->handle, 0), &wish);
+	if (mortise_pool_worker(pool->handle, 0)) /* none: its host is being freed */
+		note_limits(call, mortise_pool_worker(pool->handle, 0), &wish);
 	call->starting = true;
 	r = mortise_pool_call(pool->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) }, &wish.opt, &error);
 	call->starting = false;

@@ -217,6 +217,21 @@ void embed_unref(const struct op *op)
 	mortise_plugin_unref(plugin);
 }
 
+/* Workers end with their pool: what we hold of one says ECLOSED from now on. */
+static void leave_pool(struct pool *pool)
+{
+	calls_orphan(NULL, pool, NULL);
+	for (unsigned i = 0; i < pool->count; i++) {
+		struct place *worker = &pool->workers[i];
+
+		calls_orphan(worker, NULL, NULL);
+		worker->pool = NULL;
+		worker->shell = true;
+		if (!worker->refs)
+			let_go(worker);
+	}
+}
+
 void embed_pool_free(const struct op *op)
 {
 	struct pool *pool = &world.pools[op->a % POOLS];
@@ -224,15 +239,8 @@ void embed_pool_free(const struct op *op)
 
 	if (!handle)
 		return;
-	calls_orphan(NULL, pool, NULL);
 	pool->handle = NULL;
-	for (unsigned i = 0; i < pool->count; i++) {
-		calls_orphan(&pool->workers[i], NULL, NULL);
-		pool->workers[i].pool = NULL;
-		pool->workers[i].shell = true; /* what we hold of it says ECLOSED from now on */
-		if (!pool->workers[i].refs)
-			let_go(&pool->workers[i]);
-	}
+	leave_pool(pool);
 	mortise_pool_free(handle);
 }
 
@@ -270,9 +278,12 @@ void embed_host_free(const struct op *op)
 			model_fault("a host was freed inside its own callback");
 		return;
 	}
-	/* The last callbacks come from inside: they find everything as it is until the free returns. */
+	/* The last callbacks come from inside. They may use plugins and pools until the free returns, but no borrowed worker. */
 	world.freeing++;
 	calls_orphan(NULL, NULL, host);
+	for (unsigned i = 0; i < POOLS; i++)
+		if (world.pools[i].handle && world.pools[i].host == host)
+			leave_pool(&world.pools[i]);
 	if (mortise_host_free(handle))
 		model_fault("a host was not freed");
 	world.freeing--;
