@@ -76,6 +76,8 @@ static bool receive(struct mor_proc *proc, struct mor_record *record)
 		return false;
 	if (n <= 0) /* at its end it would be readable for ever */
 		mor_watch_stop(&proc->records);
+	record->text[sizeof(record->text) - 1] = record->syscall[sizeof(record->syscall) - 1] = '\0';
+	record->path[sizeof(record->path) - 1] = record->rule[sizeof(record->rule) - 1] = '\0';
 	return n >= (ssize_t)offsetof(struct mor_record, pid);
 }
 
@@ -120,8 +122,6 @@ static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret
 	memcpy(ret->syscall, record->syscall, sizeof(ret->syscall));
 	memcpy(ret->path, record->path, sizeof(ret->path));
 	memcpy(ret->rule, record->rule, sizeof(ret->rule));
-	ret->syscall[sizeof(ret->syscall) - 1] = ret->path[sizeof(ret->path) - 1] = '\0';
-	ret->rule[sizeof(ret->rule) - 1] = '\0';
 	if (record->wall)
 		snprintf(ret->text, sizeof(ret->text), "killed: its wall time was over");
 	else if (record->left)

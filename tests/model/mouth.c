@@ -10,21 +10,21 @@
 
 struct proc *proc_at(unsigned place)
 {
-	struct proc *p = world.places[place % PLACES].proc;
+	const struct place *at = &world.places[place % PLACES];
 
-	return p && p->announced && !p->dead && !p->ends ? p : NULL;
+	return at->handle && at->proc && at->proc->announced && !at->proc->dead && !at->proc->ends ? at->proc : NULL;
 }
 
 /* ---- hearing ---- */
 
 static int64_t number_behind(struct mor_slice text, const char *key)
 {
-	const char *at = text.len ? memmem(text.ptr, text.len, key, strlen(key)) : NULL, *end = text.ptr + text.len;
+	const char *at = text.len ? memmem(text.ptr, text.len, key, strlen(key)) : NULL;
 	int64_t number = 0;
 
 	if (!at)
 		return 0;
-	for (at += strlen(key); at < end && *at >= '0' && *at <= '9'; at++)
+	for (at += strlen(key); at < text.ptr + text.len && *at >= '0' && *at <= '9'; at++)
 		number = number * 10 + (*at - '0');
 	return number;
 }
