@@ -194,6 +194,7 @@ void pool_call_start(struct pool *pool, unsigned how)
 		return;
 	make_wish(&wish, pool->tongue, call, how);
 	call->pool = pool;
+	call->ends = pool->ends;
 	call->host = pool->host;
 	if (mortise_pool_worker(pool->handle, 0)) /* none: its host is being freed */
 		note_limits(call, mortise_pool_worker(pool->handle, 0), &wish);

@@ -118,10 +118,11 @@ void check_order(const struct call *call)
 	}
 }
 
-/* A pool does not give up a call that nobody has read while one of its workers has nothing to do. */
+/* A pool does not give up a call that nobody has read while one of its workers has nothing to do; unless the call has seen
+ * several of them end. */
 static void check_not_given_up(const struct call *call, const mortise_reply *reply)
 {
-	if (!call->pool || call->orphaned || call->pool->stopped || call->touched || world.freeing ||
+	if (!call->pool || call->orphaned || call->pool->stopped || call->touched || world.freeing || call->pool->ends - call->ends > 2 ||
 	    (reply->status != MORTISE_ECLOSED && reply->status != MORTISE_ECRASHED))
 		return;
 	for (unsigned i = 0; i < call->pool->count; i++)

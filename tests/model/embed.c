@@ -57,6 +57,8 @@ static void check_move(struct place *place, const mortise_event *event)
 		model_fault("place %u: an illegal move from %s to %s", number(place), mortise_state_name(event->previous),
 			    mortise_state_name(event->state));
 	place->state = event->state;
+	if (place->pool && (event->previous == MORTISE_GREETING || event->previous == MORTISE_READY))
+		place->pool->ends += event->state != MORTISE_READY;
 }
 
 void on_event(const mortise_event *event, void *arg)

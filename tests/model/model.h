@@ -113,6 +113,7 @@ struct call {
 	struct proc *proc;         /* that it was given to last, while that lives */
 	uint64_t begin, end;
 	bool touched;              /* some of it was written */
+	unsigned ends;             /* of its pool's, when it was started */
 	int64_t id;
 };
 
@@ -145,6 +146,7 @@ struct pool {
 	struct place *workers;
 	uint32_t count;
 	bool stopped;
+	unsigned ends;             /* of its workers' processes, so far */
 	const struct tongue *tongue;
 };
 
