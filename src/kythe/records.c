@@ -33,7 +33,9 @@ void mor_records_fini(struct mor_records *records)
 
 static struct mor_slice waiting(const struct mor_records *records)
 {
-	return (struct mor_slice){ records->buf.data + records->taken, records->buf.len - records->taken };
+	const char *data = records->buf.data; /* NULL before the first read */
+
+	return (struct mor_slice){ data ? data + records->taken : NULL, records->buf.len - records->taken };
 }
 
 /* One read more. 0 also at the end, which at_end then tells. */
