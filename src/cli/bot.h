@@ -4,8 +4,9 @@
  *	bot_chat.c    the run: plugins up, events in, end      bot_walk.c   an event's way through the plugins
  *	bot_seat.c    one plugin and what waits for it         bot_act.c    what a plugin's answer amounts to
  *	bot_body.c    one process of a plugin                  bot_tell.c   what a person should know
- *	bot_reload.c  the file, now and when it changes        bot_out.c    calls, and readers that are slow
- *	bot_lines.c   events from stdin
+ *	bot_reload.c  the file, now and when it changes        bot_out.c    readers that are slow
+ *	bot_lines.c   events from stdin, calls to stdout: bot_out.c
+ *	bot_net.c     events from the network                  bot_api.c    calls to the network, and what becomes of them
  *
  * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the other
  * in the order of their priority, until one blocks it. Events walk side by side, but no plugin handles a later one
@@ -30,6 +31,7 @@
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "manifest/bot.h"
+#include "onebot/link.h"
 #include "onebot/onebot.h"
 
 #define MOR_BOT_QUEUE 1024 /* events that may wait for one plugin */
@@ -37,15 +39,16 @@
 struct mor_bot_walk;
 struct mor_seat;
 
-enum mor_job_kind { MOR_JOB_MATCHES, MOR_JOB_HANDLE, MOR_JOB_CONNECT };
+enum mor_job_kind { MOR_JOB_MATCHES, MOR_JOB_HANDLE, MOR_JOB_CONNECT, MOR_JOB_RESULT };
 
-/* One call that a plugin is to get. Part of a visit, or of a seat (CONNECT). */
+/* One call that a plugin is to get. Part of a visit, or of a seat (CONNECT), or by itself (RESULT). */
 struct mor_job {
 	struct mor_list node;
 	struct mor_seat *seat;
-	struct mor_bot_walk *walk; /* NULL: CONNECT */
+	struct mor_bot_walk *walk; /* NULL: CONNECT, RESULT */
 	enum mor_job_kind kind;
 	int64_t since_ms; /* waits since */
+	char *params;     /* RESULT: its own */
 };
 
 enum mor_visit_state {
@@ -101,6 +104,7 @@ struct mor_seat {
 	bool connect_queued;
 	bool late;                /* owes an answer that nobody waits for any more   */
 	bool dead;                /* and will not come back                          */
+	bool wants_results;       /* metadata.results                                */
 	bool leaving;             /* no longer in the file: does what it has, then ends */
 	char told[200];           /* the last warning, and how often it came since   */
 	unsigned repeats;
@@ -112,6 +116,41 @@ struct mor_bot_out {
 	size_t sent; /* of them */
 	bool full;   /* too much: nobody is asked for more */
 	bool told;
+};
+
+/* A call on its way to the network, or waiting for its answer. */
+struct mor_api_call {
+	struct mor_list node;
+	uint64_t number;       /* the end of its echo                                 */
+	uint64_t event;        /* that it answers                                     */
+	uint64_t peer;         /* the connection it was sent over; 0: not sent yet    */
+	int64_t due_ms;        /* 0: waits for an earlier one to the same target      */
+	char *plugin;          /* whose it is: the key                                */
+	char *self_id;         /* the account; or NULL                                */
+	bool group;
+	char *target;
+	int index;             /* of the action; -1: the reply                        */
+	char *json;
+	size_t len;
+};
+
+/* Calls, oldest first. */
+struct mor_bot_api {
+	struct mor_list calls;
+	unsigned count;
+	size_t bytes;
+	uint64_t last;  /* number given */
+	bool look;      /* one may be sent now */
+};
+
+/* Events from the network that wait until plugins have caught up. */
+struct mor_bot_net {
+	struct mor_link *link; /* NULL: stdin and stdout instead */
+	struct mor_list inbox;
+	unsigned count;
+	size_t bytes;
+	unsigned late;         /* came while the bot was ending  */
+	bool paused;           /* nothing is read: too much waits */
 };
 
 /* The file, looked after for changes. */
@@ -133,15 +172,18 @@ struct mor_bot_run {
 	struct mor_list bodies;
 	struct mor_list walks;
 	struct mor_bot_out out;
+	struct mor_bot_net net;
+	struct mor_bot_api api;
 	char *self_id;            /* of the bot, once it is connected; or NULL       */
 	uint64_t line;            /* read so far                                     */
+	bool stdio;               /* never the network                               */
 	bool started;             /* all plugins were ready or dead, once            */
 	bool stopping;
 	int exit_code;
 };
 
-/* The whole command. `path` is the TOML file. Returns the exit code. */
-int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *args, const char *path);
+/* The whole command. `path` is the TOML file; stdio: not the network, whatever the file says. Returns the exit code. */
+int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *args, const char *path, bool stdio);
 
 /* ---- bot_body.c ---- */
 /* Takes the config, whatever becomes of it. 0, or why there cannot be such a plugin. */
@@ -184,7 +226,7 @@ void mor_seat_renew(struct mor_seat *seat);
 /* ---- bot_walk.c ---- */
 /* Takes the event. 0 or MORTISE_ENOMEM. */
 int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err);
-/* A job has ended: reply NULL means that the plugin never got it. */
+/* A job has ended: reply NULL means that the plugin never got it. One that stands by itself is freed. */
 void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply);
 /* What it was to handle passes it by. */
 void mor_walk_seat_died(struct mor_seat *seat);
@@ -227,11 +269,37 @@ struct mor_bot_lines {
 void mor_bot_lines_feed(struct mor_bot_run *run, struct mor_bot_lines *in);
 void mor_bot_lines_read(struct mor_bot_run *run, struct mor_bot_lines *in);
 
+/* ---- bot_net.c ---- */
+/* Connects, or listens, as the file says. Where it says nothing of that, stdin and stdout are the network. */
+int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err);
+/* Events from the inbox, as many as may be taken now. */
+void mor_bot_net_feed(struct mor_bot_run *run);
+/* Says good-bye; what was sent has a moment for its answer. One more signal ends that. */
+void mor_bot_net_close(struct mor_bot_run *run);
+void mor_bot_net_free(struct mor_bot_run *run);
+
+/* ---- bot_api.c ---- */
+/* A call of a plugin, by its number; `index` of the action, -1: the reply. NULL: out of memory. */
+struct mor_api_call *mor_api_new(const struct mor_seat *seat, const struct mor_bot_walk *walk, struct mor_onebot_target target, int index);
+/* On its way. Takes the call. 0 or MORTISE_ENOMEM. */
+int mor_api_put(struct mor_bot_run *run, struct mor_api_call *call, struct mor_slice json);
+/* Sends what can be sent, gives up what took too long. */
+void mor_api_tend(struct mor_bot_run *run);
+/* What was sent has its whole time again: nobody has read the answers. */
+void mor_api_renew(struct mor_bot_run *run);
+/* When something is due next; -1: never. */
+int mor_api_wait_ms(const struct mor_bot_run *run);
+void mor_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response);
+void mor_api_lost(struct mor_bot_run *run, uint64_t peer);
+void mor_api_free(struct mor_bot_run *run);
+
 /* ---- bot_chat.c ---- */
 /* Plugins that are merely behind are waited for; ones that are slow are not. Whoever reads the calls always is. */
 bool mor_bot_is_held(const struct mor_bot_run *run);
-/* One event, whatever it is. */
+/* One line of input, whatever it is. */
 void mor_bot_take(struct mor_bot_run *run, struct mor_slice line);
+/* One event, or answer. 0 or MORTISE_ENOMEM. */
+int mor_bot_take_event(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err);
 
 /* ---- bot_tell.c: one line on stderr each; with --json one object ---- */
 /* `seat` may be NULL, `event` 0. `what` is the first word: a kind of error, "overloaded", "warning", ... */

@@ -9,7 +9,8 @@
 struct answer {
 	struct mor_seat *seat;
 	const struct mor_bot_walk *walk;
-	char echo[160];
+	int index;      /* of the action; -1: the reply */
+	char echo[180]; /* "weather/7": plugin and event; to the network also the number of the call */
 };
 
 bool mor_bot_matches(mortise_json result)
@@ -21,30 +22,44 @@ bool mor_bot_matches(mortise_json result)
 	return mor_json_bool(mor_json_get(mor_doc_root(doc), "matches"), false);
 }
 
-static void put(struct answer *answer, struct mor_buf *line)
+static void lose(const struct answer *answer)
 {
-	mor_buf_byte(line, '\n');
-	if (mor_buf_failed(line) || mor_bot_out_put(answer->seat->run, mor_buf_view(line)) < 0)
-		mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
+	mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
+}
+
+typedef int write_fn(struct mor_onebot_target target, struct mor_slice content, const char *echo, struct mor_buf *out);
+
+static void to_stdout(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	write(target, content, answer->echo, &line);
+	mor_buf_byte(&line, '\n');
+	if (mor_buf_failed(&line) || mor_bot_out_put(answer->seat->run, mor_buf_view(&line)) < 0)
+		lose(answer);
+}
+
+static void to_network(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_api_call *call = mor_api_new(answer->seat, answer->walk, target, answer->index);
+	char echo[sizeof(answer->echo) + 24];
+
+	if (!call) {
+		lose(answer);
+		return;
+	}
+	snprintf(echo, sizeof(echo), "%s/%llu", answer->echo, (unsigned long long)call->number);
+	write(target, content, echo, &json);
+	if (mor_api_put(answer->seat->run, call, mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
+		lose(answer);
 }
 
 /* An empty message is refused by every network; as an answer it means that there is none. */
-static void send_text(struct answer *answer, struct mor_onebot_target target, struct mor_slice text)
+static void send(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-
-	if (!text.len)
-		return;
-	mor_onebot_send_text(target, text, answer->echo, &line);
-	put(answer, &line);
-}
-
-static void send_image(struct answer *answer, struct mor_slice url)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-
-	mor_onebot_send_image(mor_onebot_origin(&answer->walk->event), url, answer->echo, &line);
-	put(answer, &line);
+	if (content.len)
+		(answer->seat->run->net.link ? to_network : to_stdout)(answer, target, write, content);
 }
 
 /* ---- actions ---- */
@@ -64,7 +79,7 @@ static const char *act_send(struct answer *answer, const struct mor_value *actio
 	if (!message.ptr)
 		return "message must be a string";
 	snprintf(digits, sizeof(digits), "%.*s", (int)id.len, id.ptr);
-	send_text(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, message);
+	send(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, mor_onebot_send_text, message);
 	return NULL;
 }
 
@@ -77,14 +92,14 @@ static const char *act(struct answer *answer, const struct mor_value *action)
 	if (mor_slice_is(type, "send"))
 		return act_send(answer, action);
 	if (mor_slice_is(type, "reply")) {
-		send_text(answer, mor_onebot_origin(&answer->walk->event), text);
+		send(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_text, text);
 		return text.ptr ? NULL : "text must be a string";
 	}
 	if (!mor_slice_is(type, "image"))
 		return "its type is none of reply, image, send";
 	if (!url.len)
 		return "url must be a string";
-	send_image(answer, url);
+	send(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_image, url);
 	return NULL;
 }
 
@@ -94,8 +109,10 @@ static void act_all(struct answer *answer, const struct mor_value *actions)
 	char text[200], shown[60];
 
 	for (unsigned i = 0; mor_json_type(actions) == MOR_JSON_ARRAY && mor_json_next(&it); i++) {
-		const char *wrong = act(answer, it.value);
+		const char *wrong;
 
+		answer->index = (int)i;
+		wrong = act(answer, it.value);
 		if (!wrong)
 			continue;
 		mor_excerpt(mor_json_string(mor_json_get(it.value, "type")), shown, sizeof(shown));
@@ -106,7 +123,7 @@ static void act_all(struct answer *answer, const struct mor_value *actions)
 
 bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise_json result)
 {
-	struct answer answer = { .seat = seat, .walk = walk };
+	struct answer answer = { .seat = seat, .walk = walk, .index = -1 };
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const struct mor_value *root;
 
@@ -118,7 +135,7 @@ bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise
 		return false;
 	}
 	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);
-	send_text(&answer, mor_onebot_origin(&walk->event), mor_json_string(mor_json_get(root, "reply")));
+	send(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text, mor_json_string(mor_json_get(root, "reply")));
 	act_all(&answer, mor_json_get(root, "actions"));
 	return mor_json_bool(mor_json_get(root, "block"), false);
 }

@@ -39,6 +39,17 @@ static int message(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	return mor_walk_begin(run, event, err);
 }
 
+int mor_bot_take_event(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
+{
+	if (event->kind == MOR_ONEBOT_MESSAGE)
+		return message(run, event, err);
+	if (event->kind == MOR_ONEBOT_CONNECT)
+		connected(run, event);
+	else if (event->kind == MOR_ONEBOT_RESPONSE)
+		answered(run, event);
+	return 0;
+}
+
 void mor_bot_take(struct mor_bot_run *run, struct mor_slice line)
 {
 	struct mor_onebot_event event;
@@ -50,12 +61,8 @@ void mor_bot_take(struct mor_bot_run *run, struct mor_slice line)
 	if (!line.len)
 		return;
 	r = mor_onebot_read(line, &event, &err);
-	if (r == 0 && event.kind == MOR_ONEBOT_MESSAGE)
-		r = message(run, &event, &err);
-	else if (r == 0 && event.kind == MOR_ONEBOT_CONNECT)
-		connected(run, &event);
-	else if (r == 0 && event.kind == MOR_ONEBOT_RESPONSE)
-		answered(run, &event);
+	if (r == 0)
+		r = mor_bot_take_event(run, &event, &err);
 	if (r < 0)
 		mor_bot_tell(run, NULL, mortise_status_kind(r), run->line, "%s", err.text);
 	mor_onebot_event_fini(&event);
@@ -81,7 +88,10 @@ static void tend(struct mor_bot_run *run)
 		mor_seat_tend(run->seats[i]);
 	mor_bot_tend_gone(run);
 	mor_bodies_tend(run);
-	mor_bot_out_flush(run);
+	if (run->net.link)
+		mor_api_tend(run);
+	else
+		mor_bot_out_flush(run);
 }
 
 static bool is_idle(const struct mor_bot_run *run)
@@ -92,25 +102,59 @@ static bool is_idle(const struct mor_bot_run *run)
 	return mor_list_empty(&run->walks);
 }
 
+/* The earlier of two waits; -1 is for ever. */
+static int sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static int terminal(void)
+{
+	return isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
+}
+
 /* A signal between the look at the count and the wait is not lost: its handler has made the host's descriptor
- * readable. A whole line that is held back is in the buffer already, so nobody would tell us of it. */
+ * readable. An event that is held back is with us already, so nobody would tell us of it. Where the network is elsewhere, stdin
+ * is only looked at for the end of a terminal. */
 static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
 {
 	bool held = mor_bot_is_held(run);
+	int ms = held && !run->out.full ? HOLD_MS : -1;
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
 		{ .fd = run->watch.fd, .events = POLLIN },
-		{ .fd = in->ended || held ? -1 : STDIN_FILENO, .events = POLLIN },
+		{ .fd = run->net.link ? terminal() : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
+		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
 	};
 
-	if (poll(fds, 4, held && !run->out.full ? HOLD_MS : -1) > 0) {
+	if (run->net.link)
+		ms = sooner(ms, mor_api_wait_ms(run));
+	if (poll(fds, sizeof(fds) / sizeof(fds[0]), ms) > 0) {
 		if (fds[1].revents)
 			mor_bot_watch_look(run);
-		if (fds[2].revents)
+		if (fds[2].revents && run->net.link)
+			mor_signals_terminal_gone();
+		else if (fds[2].revents)
 			mor_bot_lines_read(run, in);
+		if (fds[4].revents)
+			mor_link_dispatch(run->net.link);
 	}
 	mortise_host_dispatch(run->session.host);
+}
+
+static void feed(struct mor_bot_run *run, struct mor_bot_lines *in)
+{
+	if (run->net.link)
+		mor_bot_net_feed(run);
+	else
+		mor_bot_lines_feed(run, in);
+}
+
+/* A bot on the network has no end but a signal. */
+static bool is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
+{
+	return !run->net.link && (mor_out_broken(run->cli) || (in->ended && !in->bytes.len && is_idle(run)));
 }
 
 static int walk_events(struct mor_bot_run *run)
@@ -119,7 +163,7 @@ static int walk_events(struct mor_bot_run *run)
 	int r = 0;
 
 	for (;;) {
-		mor_bot_lines_feed(run, &in);
+		feed(run, &in);
 		tend(run);
 		if (mor_signals_take_hangup())
 			mor_bot_reload(run);
@@ -127,7 +171,7 @@ static int walk_events(struct mor_bot_run *run)
 			r = MORTISE_ECANCELED;
 			break;
 		}
-		if (mor_out_broken(run->cli) || (in.ended && !in.bytes.len && is_idle(run)))
+		if (is_done(run, &in))
 			break;
 		wait(run, &in);
 	}
@@ -199,6 +243,25 @@ static void stop_all(struct mor_bot_run *run, enum mortise_stop how)
 		mortise_plugin_stop(mor_container_of(node, struct mor_body, node)->plugin, how);
 }
 
+/* The network goes on meanwhile: it brings answers, and takes what plugins still say. */
+static void wait_for_plugins(struct mor_bot_run *run)
+{
+	struct pollfd fds[] = {
+		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
+		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
+	};
+
+	if (!run->net.link) {
+		mortise_host_wait(run->session.host, -1);
+		mor_bot_out_flush(run);
+		return;
+	}
+	poll(fds, 2, -1);
+	mortise_host_dispatch(run->session.host);
+	mor_link_dispatch(run->net.link);
+	mor_api_tend(run);
+}
+
 /* Answers that come while they are being stopped still go out. One more signal, and they are killed. */
 static void stop(struct mor_bot_run *run)
 {
@@ -211,12 +274,12 @@ static void stop(struct mor_bot_run *run)
 			seen = mor_signals_count();
 			stop_all(run, MORTISE_STOP_NOW);
 		}
-		mortise_host_wait(run->session.host, -1);
-		mor_bot_out_flush(run);
+		wait_for_plugins(run);
 	}
 	for (size_t i = 0; i < run->count; i++)
 		mor_bot_warn_end(run->seats[i]);
 	mor_bot_out_drain(run);
+	mor_bot_net_close(run);
 }
 
 static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, mortise_error *err)
@@ -231,6 +294,8 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 		return r;
 	r = start(run, err);
 	if (r == 0)
+		r = mor_bot_net_open(run, err);
+	if (r == 0)
 		r = walk_events(run);
 	run->exit_code = count_dead(run) > 0;
 	stop(run);
@@ -243,21 +308,24 @@ static void finish(struct mor_bot_run *run)
 	run->stopping = true;
 	MOR_LIST_EACH(node, after, &run->bodies)
 		mor_body_free(mor_container_of(node, struct mor_body, node));
+	mor_bot_net_free(run);
 	mor_session_close(&run->session);
 	mor_walk_free_all(run);
 	mor_bot_close(run);
 	mor_free(run->self_id);
 }
 
-int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const char *path)
+int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const char *path, bool stdio)
 {
-	struct mor_bot_run run = { .cli = cli, .path = path, .watch.fd = -1 };
+	struct mor_bot_run run = { .cli = cli, .path = path, .watch.fd = -1, .stdio = stdio };
 	struct mor_plugin_args args = *given;
 	mortise_error err = { 0 };
 	int r;
 
 	mor_list_init(&run.walks);
 	mor_list_init(&run.bodies);
+	mor_list_init(&run.net.inbox);
+	mor_list_init(&run.api.calls);
 	mor_signals_keep_hangup(true);
 	args.config = (struct mor_opt_list){ 0 }; /* the file's name: no plugin is configured with it */
 	r = run_bot(&run, &args, &err);

@@ -141,6 +141,7 @@ static void learn(struct mor_seat *seat)
 		root = mor_doc_root(doc);
 		learn_name(seat, mor_json_text(mor_json_at(root, "/identity/name"), NULL));
 		learn_commands(seat, mor_json_at(root, "/identity/commands"));
+		seat->wants_results = mor_json_bool(mor_json_at(root, "/identity/results"), false);
 		most = mor_json_int(mor_json_get(root, "max_in_flight"), 1);
 		seat->most = most > 0 && most < MOR_BOT_QUEUE ? (unsigned)most : MOR_BOT_QUEUE;
 		seat->matches_ms = (uint32_t)mor_json_int(mor_json_at(root, "/timeouts/matches"), MATCHES_MS);
@@ -217,6 +218,8 @@ static int write_params(const struct mor_job *job, struct mor_buf *out)
 {
 	if (job->kind == MOR_JOB_CONNECT)
 		return mor_buf_printf(out, "{\"self_id\":%s}", job->seat->run->self_id);
+	if (job->kind == MOR_JOB_RESULT)
+		return mor_buf_text(out, job->params);
 	return job->kind == MOR_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
 }
 
@@ -234,6 +237,7 @@ static void give(struct mor_job *job)
 {
 	static const char *const actions[] = {
 		[MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect",
+		[MOR_JOB_RESULT] = "action_result",
 	};
 	struct mor_seat *seat = job->seat;
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;

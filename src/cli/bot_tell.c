@@ -70,7 +70,7 @@ static void tell(struct mor_bot_run *run, const struct mor_seat *seat, const cha
 		return;
 	}
 	if (event)
-		snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)event);
+		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line", (unsigned long long)event);
 	mor_note(run->cli, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
@@ -89,7 +89,8 @@ void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const ch
 
 void mor_bot_tell_failure(const struct mor_job *job, const mortise_reply *reply)
 {
-	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect" };
+	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect",
+					    [MOR_JOB_RESULT] = "action_result" };
 	struct mor_report report = { .error = reply->error, .data = reply->error_data };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 

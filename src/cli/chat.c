@@ -21,7 +21,7 @@
 #include "cli/watch.h"
 
 struct mor_chat_args {
-	bool echo;
+	bool echo, stdio;
 	struct mor_gassist_args gassist;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
@@ -33,6 +33,7 @@ static const struct mor_option chat_options[] = {
 	  "the conversation so far, an array of {role, content}; @FILE is read",
 	  MOR_OPT_TEXT, FIELD(gassist.context), NULL },
 	{ "echo", 0, NULL, "print each line that is read from a file, behind its prompt", MOR_OPT_FLAG, FIELD(echo), NULL },
+	{ "stdio", 0, NULL, "a bot: events from stdin and calls to stdout, though its file names a network", MOR_OPT_FLAG, FIELD(stdio), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -523,7 +524,7 @@ static int chat_run(struct mor_cli *cli)
 	int r;
 
 	if (is_bot(cli, chat.args))
-		return mor_bot_chat(cli, &chat.args->plugin, chat.args->plugin.config.item[0]);
+		return mor_bot_chat(cli, &chat.args->plugin, chat.args->plugin.config.item[0], chat.args->stdio);
 	r = chat_with_plugins(&chat, &err);
 	if (mor_signals_count() || r == MORTISE_ECANCELED)
 		chat.exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
@@ -556,13 +557,16 @@ const struct mor_command mor_command_chat = {
 		       "manifest says of a function.\n"
 		       "\n"
 		       "With --config BOT.toml and no PLUGIN it runs a chat bot: the plugins of [external-plugin-bridge] (Ayiou)\n"
-		       "get each event of stdin, one JSON object per line (OneBot v11, or {\"text\":\"/ping\",\"user_id\":1}), and what\n"
-		       "they answer is written to stdout as OneBot v11 calls. Ends with its input.",
+		       "get each event of the network, and what they answer is sent there: OneBot v11 over the WebSocket that\n"
+		       "[bot] names (ws_url, listen). The file is read again when it changes, and at SIGHUP. Without a network, or\n"
+		       "with --stdio, events come from stdin, one JSON object per line (OneBot v11, or\n"
+		       "{\"text\":\"/ping\",\"user_id\":1}), and calls go to stdout; it ends with its input.",
 	.examples = "mortise chat build/plugins/lookout\n"
 		    "mortise chat build/plugins/lookout ./hello-world\n"
 		    "printf '/start_conversation\\nAda\\nexit\\n' | mortise chat ./hello-world --echo\n"
 		    "mortise chat --dialect gassist -- python3 plugin.py\n"
-		    "echo '{\"text\":\"/weather Beijing\"}' | mortise chat --config bot.toml",
+		    "mortise chat --config bot.toml\n"
+		    "echo '{\"text\":\"/weather Beijing\"}' | mortise chat --config bot.toml --stdio",
 	.options = groups,
 	.args_size = sizeof(struct mor_chat_args),
 	.common = FIELD(common),

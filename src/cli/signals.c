@@ -88,16 +88,20 @@ static bool terminal_is_gone(void)
 	return false;
 }
 
+bool mor_signals_terminal_gone(void)
+{
+	if (!terminal_is_gone())
+		return false;
+	note_end(SIGHUP);
+	return true;
+}
+
 bool mor_signals_take_hangup(void)
 {
 	bool came = hangups;
 
 	hangups = 0; /* one more that comes right here is read with this one */
-	if (came && terminal_is_gone()) {
-		note_end(SIGHUP);
-		return false;
-	}
-	return came;
+	return came && !mor_signals_terminal_gone();
 }
 
 int mor_signals_count(void)

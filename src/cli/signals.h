@@ -16,6 +16,8 @@ int mor_signals_exit_code(void); /* 128 + the first one */
 void mor_signals_keep_hangup(bool on);
 /* One has come since the last look. Where it came because our terminal is gone it counts as an end after all. */
 bool mor_signals_take_hangup(void);
+/* Has our terminal hung up? Then that counts as an end, whether or not its signal has come. */
+bool mor_signals_terminal_gone(void);
 /* Where only Ctrl-C has come since the last look: true, and it is forgotten. */
 bool mor_signals_take_interrupt(void);
 

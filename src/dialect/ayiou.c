@@ -40,6 +40,10 @@ static const struct mor_field metadata_result[] = {
 	  .def = "[]",
 	  .doc = "Its commands; they hide nothing from it unless the bot says prefilter = true",
 	  .fields = command },
+	{ .name = "results",
+	  .type = MOR_T_BOOL,
+	  .def = "false",
+	  .doc = "Ours: the plugin wants to hear what became of its reply and its actions" },
 	{ 0 },
 };
 
@@ -47,6 +51,20 @@ static const struct mor_field metadata_result[] = {
 
 static const struct mor_field connected[] = {
 	{ .name = "self_id", .type = MOR_T_INT, .flags = MOR_F_REQUIRED, .doc = "The bot's own id" },
+	{ 0 },
+};
+static const struct mor_field result_of_action[] = {
+	{ .name = "target_type", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = "private|group", .doc = "Where it was to go" },
+	{ .name = "target_id", .type = MOR_T_INT, .flags = MOR_F_REQUIRED, .doc = "To whom, or to which group" },
+	{ .name = "index", .type = MOR_T_INT | MOR_T_NULL, .doc = "Which of the actions, from 0; null: the reply" },
+	{ .name = "status",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .one_of = "ok|failed|timeout|lost",
+	  .doc = "failed: the network refused it; timeout: it did not answer; lost: the connection was lost, and nobody knows" },
+	{ .name = "retcode", .type = MOR_T_INT, .doc = "The network's code; 0: ok; -1: there was no answer" },
+	{ .name = "message", .type = MOR_T_STRING | MOR_T_NULL, .doc = "Why it was not done" },
+	{ .name = "data", .type = MOR_T_ANY, .doc = "What the network answered, such as message_id" },
 	{ 0 },
 };
 static const struct mor_field event[] = {
@@ -57,6 +75,10 @@ static const struct mor_field event[] = {
 	  .type = MOR_T_OBJECT,
 	  .doc = "The bot is connected to the chat network",
 	  .fields = connected },
+	{ .name = "action_result",
+	  .type = MOR_T_OBJECT,
+	  .doc = "Ours, only for those whose metadata has results true: what became of one call",
+	  .fields = result_of_action },
 	{ 0 },
 };
 static const struct mor_field lifecycle_params[] = {
@@ -208,6 +230,16 @@ static const struct mor_method methods[] = {
 		.doc = "The same in the real bridge's spelling.",
 	},
 	{
+		LIFECYCLE,
+		.action = "action_result",
+		.role = MOR_ROLE_CALL,
+		.timeout_ms = 30000,
+		.late_ms = LATE_MS,
+		.template = "{\"event\":{\"action_result\":${params}}}",
+		.spec = "LifecycleParams/Event - 生命周期, extended",
+		.doc = "Ours: what became of a reply or an action; only to plugins whose metadata has results true.",
+	},
+	{
 		.name = "matches",
 		.role = MOR_ROLE_CALL,
 		.timeout_ms = 2000,
@@ -288,5 +320,5 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,
-	.example = "mortise chat --config bot.toml < events.ndjson",
+	.example = "mortise chat --config bot.toml",
 };

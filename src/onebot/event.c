@@ -14,8 +14,10 @@ void mor_onebot_event_fini(struct mor_onebot_event *event)
 	mor_free(event->user_id);
 	mor_free(event->group_id);
 	mor_free(event->self_id);
+	mor_free(event->message_id);
 	mor_free(event->echo);
 	mor_free(event->why);
+	mor_free(event->data);
 	*event = (struct mor_onebot_event){ 0 };
 }
 
@@ -68,6 +70,16 @@ static int set_text(struct mor_onebot_event *event, struct mor_slice text, struc
 	return mor_buf_failed(&event->text) || mor_buf_failed(&event->raw) ? no_memory(err) : 0;
 }
 
+static int copy(const struct mor_value *value, char **ret, mortise_error *err)
+{
+	struct mor_slice text = mor_json_string(value);
+
+	if (!text.len)
+		return 0;
+	*ret = mor_strndup(text.ptr, text.len);
+	return *ret ? 0 : no_memory(err);
+}
+
 /* ---- OneBot v11 ---- */
 
 static int read_content(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
@@ -94,6 +106,18 @@ static int read_content(const struct mor_value *root, struct mor_onebot_event *e
 	return set_text(event, mor_buf_view(&plain), raw, err);
 }
 
+/* What tells two events of one message from two messages. Numbers by the standard; 0 is what those send who have none. */
+static int read_message_id(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
+{
+	const struct mor_value *id = mor_json_get(root, "message_id");
+	struct mor_slice digits = mor_json_raw(id);
+
+	if (!digits.ptr || mor_slice_is(digits, "0"))
+		return copy(id, &event->message_id, err);
+	event->message_id = mor_strndup(digits.ptr, digits.len);
+	return event->message_id ? 0 : no_memory(err);
+}
+
 static int read_message(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {
 	struct mor_slice type = mor_json_string(mor_json_get(root, "message_type"));
@@ -110,6 +134,8 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 	if (r == 0)
 		r = read_content(root, event, err);
 	if (r == 0)
+		r = read_message_id(root, event, err);
+	if (r == 0)
 		event->kind = MOR_ONEBOT_MESSAGE;
 	return r;
 }
@@ -121,10 +147,23 @@ static bool is(const struct mor_value *root, const char *name, const char *value
 	return text && strcmp(text, value) == 0;
 }
 
+#define LONGEST_BEAT_MS 86400000
+
+static void read_heartbeat(const struct mor_value *root, struct mor_onebot_event *event)
+{
+	int64_t interval = mor_json_int(mor_json_get(root, "interval"), 0);
+
+	event->kind = MOR_ONEBOT_HEARTBEAT;
+	event->interval_ms = interval > 0 && interval < LONGEST_BEAT_MS ? (uint32_t)interval : 0;
+	event->offline = !mor_json_bool(mor_json_at(root, "/status/online"), true);
+}
+
 static int read_meta(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {
 	int r;
 
+	if (is(root, "meta_event_type", "heartbeat"))
+		read_heartbeat(root, event);
 	if (!is(root, "meta_event_type", "lifecycle") || !is(root, "sub_type", "connect"))
 		return 0;
 	r = read_id(root, "self_id", &event->self_id, err);
@@ -135,27 +174,22 @@ static int read_meta(const struct mor_value *root, struct mor_onebot_event *even
 	return r;
 }
 
-static int copy(const struct mor_value *value, char **ret, mortise_error *err)
-{
-	struct mor_slice text = mor_json_string(value);
-
-	if (!text.len)
-		return 0;
-	*ret = mor_strndup(text.ptr, text.len);
-	return *ret ? 0 : no_memory(err);
-}
-
 /* Implementations put their reason where they like. */
 static int read_response(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {
 	static const char *const reasons[] = { "wording", "message", "msg" };
+	const struct mor_value *data = mor_json_get(root, "data");
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	char number[48];
 	int r = copy(mor_json_get(root, "echo"), &event->echo, err);
 
 	event->failed = is(root, "status", "failed");
+	event->retcode = mor_json_int(mor_json_get(root, "retcode"), 0);
+	if (r == 0 && mor_json_type(data) > MOR_JSON_NULL && (mor_json_write(data, false, &json) < 0 || !(event->data = mor_buf_detach(&json))))
+		r = no_memory(err);
 	for (size_t i = 0; r == 0 && !event->why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		r = copy(mor_json_get(root, reasons[i]), &event->why, err);
-	snprintf(number, sizeof(number), "retcode %lld", (long long)mor_json_int(mor_json_get(root, "retcode"), 0));
+	snprintf(number, sizeof(number), "retcode %lld", (long long)event->retcode);
 	if (r == 0 && !event->why && !(event->why = mor_strdup(number)))
 		r = no_memory(err);
 	if (r == 0)
@@ -184,6 +218,7 @@ static int read_short(const struct mor_value *root, struct mor_onebot_event *eve
 		r = settle_type(event, type, err);
 	if (r == 0)
 		r = set_text(event, text, raw.ptr ? raw : text, err);
+	event->is_short = true;
 	if (r == 0)
 		event->kind = MOR_ONEBOT_MESSAGE;
 	return r;

@@ -1,6 +1,6 @@
 /*
  * OneBot v11, as far as a bot's plugins need it: what a chat network tells (events) and what it is asked to do
- * (calls). Pure: bytes in, bytes out.
+ * (calls). Pure: bytes in, bytes out. How they come and go over the network is in link.h.
  *
  * A message is an array of segments {"type","data"}, or one string in which everything but text is a CQ code:
  * "[CQ:at,qq=123] hello". In such a string & [ ] are written &amp; &#91; &#93;, and inside a code , is &#44;.
@@ -45,10 +45,11 @@ struct mor_slice mor_cq_trim(struct mor_slice text);
 /* ---- event.c: one line of input ---- */
 
 enum mor_onebot_kind {
-	MOR_ONEBOT_OTHER,   /* nothing for plugins: heartbeats, notices, our own messages          */
+	MOR_ONEBOT_OTHER,     /* nothing for plugins: notices, our own messages                    */
 	MOR_ONEBOT_MESSAGE,
-	MOR_ONEBOT_CONNECT, /* meta_event, lifecycle, connect: self_id is set                      */
-	MOR_ONEBOT_RESPONSE /* the answer to a call of ours                                        */
+	MOR_ONEBOT_CONNECT,   /* meta_event, lifecycle, connect: self_id is set                    */
+	MOR_ONEBOT_HEARTBEAT, /* meta_event, heartbeat                                             */
+	MOR_ONEBOT_RESPONSE   /* the answer to a call of ours                                      */
 };
 
 /* Ids are kept as the digits they came in, so that none beyond 2^53 changes on its way. */
@@ -59,8 +60,14 @@ struct mor_onebot_event {
 	char *user_id;
 	char *group_id;    /* NULL: private                                                        */
 	char *self_id;     /* NULL: not said                                                       */
+	char *message_id;  /* MESSAGE: its digits, or text; NULL: it has none                      */
+	bool is_short;     /* MESSAGE: in our own form                                             */
 	bool failed;       /* RESPONSE: its status is "failed"                                     */
+	int64_t retcode;   /* RESPONSE                                                             */
 	char *echo, *why;  /* RESPONSE: whose it was, and what it says; or NULL                    */
+	char *data;        /* RESPONSE: JSON, or NULL                                              */
+	uint32_t interval_ms; /* HEARTBEAT: until the next one; 0: not said                        */
+	bool offline;      /* HEARTBEAT: the account is not in the chat network                    */
 };
 
 /* An event of OneBot v11, or our own short form {"text": "/ping", "user_id": 1, "group_id": 2}, in which only the

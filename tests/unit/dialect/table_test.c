@@ -123,6 +123,7 @@ static void test_ayiou_defaults(void **state)
 	(void)state;
 	assert_string_equal(field(metadata, "commands")->def, "[]");
 	assert_string_equal(field(field(metadata, "commands")->fields, "aliases")->def, "[]");
+	assert_string_equal(field(metadata, "results")->def, "false");
 	assert_string_equal(field(handle, "block")->def, "false");
 	assert_string_equal(field(handle, "actions")->def, "[]");
 	assert_true(field(metadata, "author")->type & MOR_T_NULL);

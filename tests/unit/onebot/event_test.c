@@ -10,7 +10,7 @@
 
 static const char *const kinds[] = {
 	[MOR_ONEBOT_OTHER] = "other", [MOR_ONEBOT_MESSAGE] = "message",
-	[MOR_ONEBOT_CONNECT] = "connect", [MOR_ONEBOT_RESPONSE] = "response",
+	[MOR_ONEBOT_CONNECT] = "connect", [MOR_ONEBOT_HEARTBEAT] = "heartbeat", [MOR_ONEBOT_RESPONSE] = "response",
 };
 
 /* What handle is given; what matches is given has the same members without two of them. */
@@ -160,10 +160,56 @@ static void test_connect(void **state)
 		     "self_id must be a whole number of 64 bits");
 }
 
+static void expect_beat(const char *more, uint32_t interval_ms, bool offline)
+{
+	struct mor_onebot_event event;
+	char line[300];
+
+	snprintf(line, sizeof(line), "{\"post_type\":\"meta_event\",\"meta_event_type\":\"heartbeat\"%s}", more);
+	assert_int_equal(mor_onebot_read(mor_slice_of(line), &event, NULL), 0);
+	assert_int_equal(event.kind, MOR_ONEBOT_HEARTBEAT);
+	assert_int_equal(event.interval_ms, interval_ms);
+	assert_int_equal(event.offline, offline);
+	mor_onebot_event_fini(&event);
+}
+
+static void test_heartbeat(void **state)
+{
+	(void)state;
+	expect_beat("", 0, false);
+	expect_beat(",\"interval\":5000,\"status\":{\"online\":true,\"good\":true}", 5000, false);
+	expect_beat(",\"interval\":-1,\"status\":{\"online\":false}", 0, true);
+	expect_beat(",\"interval\":1e300,\"status\":[]", 0, false);
+}
+
+static void expect_message_id(const char *id, const char *wanted)
+{
+	struct mor_onebot_event event;
+	char line[300];
+
+	snprintf(line, sizeof(line), "{\"post_type\":\"message\",\"message_type\":\"private\",\"user_id\":1,\"message\":\"x\"%s}", id);
+	assert_int_equal(mor_onebot_read(mor_slice_of(line), &event, NULL), 0);
+	if (wanted)
+		assert_string_equal(event.message_id, wanted);
+	else
+		assert_null(event.message_id);
+	assert_false(event.is_short);
+	mor_onebot_event_fini(&event);
+}
+
+static void test_message_id(void **state)
+{
+	(void)state;
+	expect_message_id(",\"message_id\":-2147483648", "-2147483648");
+	expect_message_id(",\"message_id\":\"a1\"", "a1");
+	expect_message_id(",\"message_id\":0", NULL);
+	expect_message_id(",\"message_id\":null", NULL);
+	expect_message_id("", NULL);
+}
+
 static void test_others(void **state)
 {
 	(void)state;
-	expect_kind("{\"post_type\":\"meta_event\",\"meta_event_type\":\"heartbeat\",\"self_id\":1}", MOR_ONEBOT_OTHER);
 	expect_kind("{\"post_type\":\"meta_event\",\"meta_event_type\":\"lifecycle\",\"sub_type\":\"enable\"}", MOR_ONEBOT_OTHER);
 	expect_kind("{\"post_type\":\"notice\",\"notice_type\":\"group_ban\"}", MOR_ONEBOT_OTHER);
 	expect_kind("{\"post_type\":\"request\"}", MOR_ONEBOT_OTHER);
@@ -183,12 +229,17 @@ static void test_response(void **state)
 	assert_true(event.failed);
 	assert_string_equal(event.echo, "weather/7");
 	assert_string_equal(event.why, "retcode 1404");
+	assert_int_equal(event.retcode, 1404);
+	assert_null(event.data);
 	mor_onebot_event_fini(&event);
 	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"status\":\"failed\",\"retcode\":100,\"wording\":\"no such group\",\"echo\":null}"), &event, NULL), 0);
 	assert_null(event.echo);
 	assert_string_equal(event.why, "no such group");
 	mor_onebot_event_fini(&event);
-	expect_kind("{\"status\":\"ok\",\"retcode\":0,\"data\":{\"message_id\":1}}", MOR_ONEBOT_RESPONSE);
+	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"status\":\"ok\",\"retcode\":0,\"data\":{\"message_id\":1}}"), &event, NULL), 0);
+	assert_int_equal(event.kind, MOR_ONEBOT_RESPONSE);
+	assert_string_equal(event.data, "{\"message_id\":1}");
+	mor_onebot_event_fini(&event);
 }
 
 static void test_faults(void **state)
@@ -226,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_both_formats), MOR_TEST(test_without_raw), MOR_TEST(test_private), MOR_TEST(test_ids),
 		MOR_TEST(test_chinese),	     MOR_TEST(test_short),	 MOR_TEST(test_matches), MOR_TEST(test_connect),
+		MOR_TEST(test_heartbeat),    MOR_TEST(test_message_id),
 		MOR_TEST(test_others),	     MOR_TEST(test_response),	 MOR_TEST(test_faults),
 	};
 

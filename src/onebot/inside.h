@@ -1,0 +1,46 @@
+/* What a link holds. */
+#ifndef MOR_ONEBOT_INSIDE_H
+#define MOR_ONEBOT_INSIDE_H
+
+#include <stdarg.h>
+
+#include "base/list.h"
+#include "loop/loop.h"
+#include "onebot/link.h"
+#include "onebot/seen.h"
+#include "wsock/wsock.h"
+
+enum { MOR_ROLE_EVENTS = 1, MOR_ROLE_CALLS = 2 };
+
+/* One connection. */
+struct mor_peer {
+	struct mor_list node;
+	struct mor_link *link;
+	struct mor_ws *ws;
+	uint64_t id;
+	bool forward, is_open;
+	unsigned role;
+	char *self_id;        /* NULL: not known yet                    */
+	char from[64];        /* reverse                                */
+	uint32_t interval_ms; /* of its heartbeat; 0: it has none       */
+	struct mor_timer beat;
+	bool offline;
+	unsigned rubbish;
+	char why[100];        /* we end it                              */
+};
+
+struct mor_link {
+	struct mor_link_options options;
+	struct mor_loop *loop;
+	struct mor_tls *trust, *identity;
+	struct mor_ws_server *server;
+	struct mor_list peers; /* oldest first */
+	unsigned count;
+	uint64_t last_id, refusals;
+	struct mor_timer retry;
+	unsigned failures;     /* in a row */
+	bool paused, closing;
+	struct mor_seen seen;
+};
+
+#endif

@@ -1,0 +1,530 @@
+/* Connections, their peers, and how a lost one comes back. */
+#include "onebot/link.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/text.h"
+#include "loop/loop.h"
+#include "onebot/inside.h"
+#include "wsock/wsock.h"
+
+#define FIRST_MS 1000
+#define LAST_MS 60000
+#define MOST_PEERS 64
+#define MOST_YOUNG 16
+#define BEATS 3       /* intervals of silence that are the end       */
+#define TOLD_RUBBISH 5
+#define MOST_RUBBISH 100
+
+/* ---- peers ---- */
+
+static void note(struct mor_link *link, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void note(struct mor_link *link, const char *what, const char *format, ...)
+{
+	char text[800];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	link->options.handler->note(link->options.arg, what, text);
+}
+
+static struct mor_peer *new_peer(struct mor_link *link)
+{
+	struct mor_peer *peer = mor_zalloc(sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	peer->link = link;
+	peer->role = MOR_ROLE_EVENTS | MOR_ROLE_CALLS;
+	mor_list_init(&peer->node);
+	return peer;
+}
+
+static void free_peer(struct mor_peer *peer)
+{
+	mor_ws_free(peer->ws);
+	mor_timer_stop(&peer->beat);
+	if (!mor_list_empty(&peer->node))
+		peer->link->count--;
+	mor_list_remove(&peer->node);
+	mor_free(peer->self_id);
+	mor_free(peer);
+}
+
+/* "ws://host:80/", or "127.0.0.1 port 4711 (10001)" */
+static const char *show(const struct mor_peer *peer, char *out, size_t size)
+{
+	char url[MOR_URL_SHOWN];
+
+	if (peer->forward)
+		snprintf(out, size, "%s", mor_url_show(peer->link->options.connect, url));
+	else
+		snprintf(out, size, "%s%s%s%s", peer->from, peer->self_id ? " (" : "", peer->self_id ? peer->self_id : "",
+			 peer->self_id ? ")" : "");
+	return out;
+}
+
+/* ---- what comes ---- */
+
+static void on_beat_missed(struct mor_timer *timer)
+{
+	struct mor_peer *peer = mor_container_of(timer, struct mor_peer, beat);
+	char shown[32];
+
+	snprintf(peer->why, sizeof(peer->why), "no heartbeat for %s", mor_format_ms((uint64_t)peer->interval_ms * BEATS, shown));
+	mor_ws_close(peer->ws, 1001, "no heartbeat");
+}
+
+/* Whatever it says is a sign of life. */
+static void set_beat(struct mor_peer *peer)
+{
+	if (peer->interval_ms && !peer->link->paused)
+		(void)mor_timer_set(peer->link->loop, &peer->beat, peer->interval_ms * BEATS, on_beat_missed);
+	else
+		mor_timer_stop(&peer->beat);
+}
+
+static void take_heartbeat(struct mor_peer *peer, const struct mor_onebot_event *event)
+{
+	char shown[800];
+
+	peer->interval_ms = event->interval_ms;
+	if (event->offline != peer->offline)
+		note(peer->link, "warning", "%s: the account is %s in the chat network", show(peer, shown, sizeof(shown)),
+		     event->offline ? "not" : "again");
+	peer->offline = event->offline;
+}
+
+static void take_rubbish(struct mor_peer *peer, const char *why)
+{
+	char shown[800];
+
+	if (++peer->rubbish <= TOLD_RUBBISH)
+		note(peer->link, "input", "%s: %s", show(peer, shown, sizeof(shown)), why);
+	if (peer->rubbish < MOST_RUBBISH)
+		return;
+	snprintf(peer->why, sizeof(peer->why), "what it sends is no OneBot");
+	mor_ws_close(peer->ws, 1008, "no OneBot");
+}
+
+/* Whose events these are: said by the event itself, or by the connection. */
+static bool settle_account(struct mor_peer *peer, struct mor_onebot_event *event)
+{
+	if (event->self_id && (!peer->self_id || strcmp(peer->self_id, event->self_id) != 0)) {
+		mor_free(peer->self_id);
+		peer->self_id = mor_strdup(event->self_id);
+		return peer->self_id;
+	}
+	if (!event->self_id && peer->self_id)
+		event->self_id = mor_strdup(peer->self_id);
+	return event->self_id || !peer->self_id;
+}
+
+static void take_event(struct mor_peer *peer, struct mor_onebot_event *event)
+{
+	struct mor_link *link = peer->link;
+
+	if (event->kind == MOR_ONEBOT_HEARTBEAT)
+		take_heartbeat(peer, event);
+	if (event->kind == MOR_ONEBOT_OTHER || event->kind == MOR_ONEBOT_HEARTBEAT)
+		return;
+	if (event->kind != MOR_ONEBOT_RESPONSE && !settle_account(peer, event))
+		note(link, "input", "out of memory: an event is lost");
+	else if (event->kind != MOR_ONEBOT_MESSAGE || !mor_seen_before(&link->seen, event))
+		link->options.handler->event(link->options.arg, event);
+}
+
+static void on_message(struct mor_ws *ws, struct mor_slice text)
+{
+	struct mor_peer *peer = mor_ws_arg(ws);
+	struct mor_onebot_event event;
+	mortise_error err = { 0 };
+	int r = mor_onebot_read(text, &event, &err);
+
+	if (r < 0)
+		take_rubbish(peer, err.text);
+	else if (event.is_short)
+		take_rubbish(peer, "no event of OneBot: it has no post_type");
+	else
+		take_event(peer, &event);
+	if (r == 0 && peer->forward)
+		peer->link->failures = 0;
+	set_beat(peer);
+	mor_onebot_event_fini(&event);
+}
+
+static void on_binary(struct mor_ws *ws, size_t len)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "a binary message of %zu bytes, where OneBot has text", len);
+	take_rubbish(mor_ws_arg(ws), text);
+}
+
+static void on_opened(struct mor_ws *ws)
+{
+	static const char *const roles[] = { "", " for events", " for calls", "" };
+	struct mor_peer *peer = mor_ws_arg(ws);
+	char shown[800];
+
+	note(peer->link, "connected", "%s%s", show(peer, shown, sizeof(shown)), roles[peer->role]);
+	mor_ws_pause(ws, peer->link->paused);
+	peer->is_open = true;
+	peer->link->options.handler->opened(peer->link->options.arg);
+}
+
+/* ---- forward: we connect ---- */
+
+static void connect_forward(struct mor_link *link);
+
+static void on_retry(struct mor_timer *timer)
+{
+	connect_forward(mor_container_of(timer, struct mor_link, retry));
+}
+
+/* Between half of it and all of it. */
+static uint32_t delay_ms(const struct mor_link *link)
+{
+	unsigned doubled = link->failures < 6 ? link->failures : 6;
+	uint32_t most = FIRST_MS << doubled < LAST_MS ? FIRST_MS << doubled : LAST_MS, random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = 0;
+	return most / 2 + random % (most / 2 + 1);
+}
+
+static uint32_t retry_later(struct mor_link *link)
+{
+	uint32_t ms = delay_ms(link);
+
+	link->failures++;
+	if (mor_timer_set(link->loop, &link->retry, ms, on_retry) < 0)
+		note(link, "warning", "out of memory: no further connection is tried");
+	return ms;
+}
+
+static void on_closed(struct mor_ws *ws, const char *why)
+{
+	struct mor_peer *peer = mor_ws_arg(ws);
+	struct mor_link *link = peer->link;
+	bool again = peer->forward && !link->closing;
+	char shown[800], delay[32] = "";
+
+	if (again)
+		mor_format_ms((retry_later(link) + 500) / 1000 * 1000, delay);
+	if (peer->is_open || again)
+		note(link, "disconnected", "%s: %s%s%s", show(peer, shown, sizeof(shown)), *peer->why ? peer->why : why,
+		     again ? "; another try in about " : "", delay);
+	if (peer->is_open)
+		link->options.handler->lost(link->options.arg, peer->id);
+	free_peer(peer);
+}
+
+static const struct mor_ws_handler handler = { on_opened, on_message, on_binary, on_closed };
+
+static struct mor_ws_options connection_options(const struct mor_link *link, void *arg)
+{
+	return (struct mor_ws_options){ .handler = &handler, .arg = arg, .limit = MOR_LINK_LIMIT, .ping_ms = link->options.ping_ms };
+}
+
+static void enlist(struct mor_peer *peer)
+{
+	peer->id = ++peer->link->last_id;
+	mor_list_append(&peer->link->peers, &peer->node);
+	peer->link->count++;
+}
+
+static void connect_forward(struct mor_link *link)
+{
+	struct mor_peer *peer = new_peer(link);
+	struct mor_ws_options options = connection_options(link, peer);
+
+	if (peer && mor_ws_connect(link->loop, link->options.connect, link->options.token, link->trust, &options, &peer->ws) == 0) {
+		peer->forward = true;
+		enlist(peer);
+		return;
+	}
+	mor_free(peer);
+	note(link, "warning", "out of memory: the connection is tried again");
+	retry_later(link);
+}
+
+/* ---- reverse: they connect ---- */
+
+/* Takes as long for a token that is nearly right as for any other. */
+static bool same_secret(struct mor_slice given, const char *token)
+{
+	size_t len = strlen(token);
+	unsigned char differs = given.len != len;
+
+	for (size_t i = 0; i < given.len && len; i++)
+		differs |= (unsigned char)(given.ptr[i] ^ token[i % len]);
+	return !differs;
+}
+
+/* "Bearer X"; older implementations write "Token X". */
+static struct mor_slice header_token(const struct mor_http *head)
+{
+	static const char *const schemes[] = { "Bearer ", "Token " };
+	struct mor_slice value = mor_http_header(head, "Authorization");
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (value.len > len && strncasecmp(value.ptr, schemes[i], len) == 0)
+			return (struct mor_slice){ value.ptr + len, value.len - len };
+	}
+	return (struct mor_slice){ 0 };
+}
+
+/* access_token=X of the query, its %XX decoded into `out`. */
+static struct mor_slice query_token(const struct mor_http *head, char *out, size_t size)
+{
+	static const char name[] = "access_token=";
+	struct mor_slice query = mor_http_query(head);
+	size_t at = 0, len = 0;
+
+	while (at + sizeof(name) - 1 <= query.len && memcmp(query.ptr + at, name, sizeof(name) - 1) != 0) {
+		const char *next = memchr(query.ptr + at, '&', query.len - at);
+
+		if (!next)
+			return (struct mor_slice){ 0 };
+		at = (size_t)(next - query.ptr) + 1;
+	}
+	at += sizeof(name) - 1;
+	if (at > query.len)
+		return (struct mor_slice){ 0 };
+	for (; at < query.len && query.ptr[at] != '&' && len < size; at++) {
+		bool coded = query.ptr[at] == '%' && at + 2 < query.len && mor_hex_value(query.ptr[at + 1]) >= 0 && mor_hex_value(query.ptr[at + 2]) >= 0;
+
+		out[len++] = coded ? (char)(mor_hex_value(query.ptr[at + 1]) * 16 + mor_hex_value(query.ptr[at + 2])) : query.ptr[at];
+		at += coded ? 2 : 0;
+	}
+	return (struct mor_slice){ out, len };
+}
+
+/* 0, 401: none is given, 403: it is wrong. Without a token anybody may come but a web page: browsers send an Origin, and any
+ * page could reach a bot on its reader's own machine. */
+static int judge_token(const struct mor_link *link, const struct mor_http *head)
+{
+	struct mor_slice given = header_token(head);
+	char decoded[1024];
+
+	if (!link->options.token)
+		return mor_http_header(head, "Origin").ptr ? 403 : 0;
+	if (!given.ptr)
+		given = query_token(head, decoded, sizeof(decoded));
+	if (!given.ptr)
+		return 401;
+	return same_secret(given, link->options.token) ? 0 : 403;
+}
+
+static bool ends_with(struct mor_slice text, const char *end)
+{
+	size_t len = strlen(end);
+
+	return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
+}
+
+/* By its header, else by the path, as the standard has it for forward connections. */
+static unsigned role_of(const struct mor_http *head)
+{
+	struct mor_slice role = mor_http_header(head, "X-Client-Role"), path = mor_http_path(head);
+
+	if (role.len == 3 ? strncasecmp(role.ptr, "API", 3) == 0 : !role.ptr && ends_with(path, "/api"))
+		return MOR_ROLE_CALLS;
+	if (role.len == 5 ? strncasecmp(role.ptr, "Event", 5) == 0 : !role.ptr && ends_with(path, "/event"))
+		return MOR_ROLE_EVENTS;
+	return MOR_ROLE_EVENTS | MOR_ROLE_CALLS;
+}
+
+/* The path of `listen`, or something below it; where that is "/", any. */
+static bool is_here(const struct mor_link *link, struct mor_slice path)
+{
+	const char *wanted = link->options.listen->target;
+	size_t len = strlen(wanted);
+
+	while (len && wanted[len - 1] == '/')
+		len--;
+	return path.len >= len && memcmp(path.ptr, wanted, len) == 0 && (path.len == len || path.ptr[len] == '/');
+}
+
+static int judge(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg)
+{
+	struct mor_link *link = mor_ws_server_arg(server);
+	struct mor_slice self_id = mor_http_header(head, "X-Self-ID");
+	int refusal = is_here(link, mor_http_path(head)) ? judge_token(link, head) : 404;
+	struct mor_peer *peer;
+	int64_t number;
+
+	if (refusal)
+		return refusal;
+	if (link->count >= MOST_PEERS || link->closing)
+		return 503;
+	peer = new_peer(link);
+	if (!peer)
+		return 503;
+	peer->role = role_of(head);
+	snprintf(peer->from, sizeof(peer->from), "%s", from);
+	if (mor_parse_i64(self_id, &number))
+		peer->self_id = mor_strndup(self_id.ptr, self_id.len);
+	*ret_arg = peer;
+	return 0;
+}
+
+static void on_accepted(struct mor_ws *ws)
+{
+	struct mor_peer *peer = mor_ws_arg(ws);
+
+	peer->ws = ws;
+	enlist(peer);
+}
+
+/* Whoever hammers at the door does not fill the log: the first is told, then the 2nd, 4th, 8th ... */
+static void on_refused(struct mor_ws_server *server, const char *from, const char *why)
+{
+	struct mor_link *link = mor_ws_server_arg(server);
+	uint64_t count = ++link->refusals;
+
+	if ((count & (count - 1)) == 0)
+		note(link, "refused", "%s: %s%s", from, why, count > 1 ? ", as were others before" : "");
+}
+
+/* ---- calls ---- */
+
+static bool fits(const struct mor_peer *peer, const char *self_id)
+{
+	return peer->is_open && (peer->role & MOR_ROLE_CALLS) && (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
+}
+
+/* The newest: an older one of the same account may be dead already without knowing it. */
+uint64_t mor_link_send(struct mor_link *link, const char *self_id, struct mor_slice call)
+{
+	for (struct mor_list *node = link->peers.prev; node != &link->peers; node = node->prev) {
+		struct mor_peer *peer = mor_container_of(node, struct mor_peer, node);
+
+		if (fits(peer, self_id) && mor_ws_send(peer->ws, call) == 0)
+			return peer->id;
+	}
+	return 0;
+}
+
+void mor_link_pause(struct mor_link *link, bool on)
+{
+	if (link->paused == on)
+		return;
+	link->paused = on;
+	MOR_LIST_EACH(node, after, &link->peers) {
+		struct mor_peer *peer = mor_container_of(node, struct mor_peer, node);
+
+		mor_ws_pause(peer->ws, on);
+		set_beat(peer);
+	}
+}
+
+/* ---- life ---- */
+
+static int open_tls(struct mor_link *link, mortise_error *err)
+{
+	const struct mor_link_options *o = &link->options;
+
+	if (o->connect && o->connect->tls && !(link->trust = mor_tls_client(o->ca_file, err)))
+		return err->code;
+	if (o->listen && o->listen->tls && !(link->identity = mor_tls_server(o->cert_file, o->key_file, err)))
+		return err->code;
+	return 0;
+}
+
+static bool is_loopback(const char *host)
+{
+	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static int listen_reverse(struct mor_link *link, mortise_error *err)
+{
+	struct mor_ws_server_options options = {
+		.url = link->options.listen, .tls = link->identity, .most = MOST_YOUNG, .connection = connection_options(link, NULL),
+		.judge = judge, .accepted = on_accepted, .refused = on_refused, .arg = link,
+	};
+	char shown[MOR_URL_SHOWN];
+	int r = mor_ws_listen(link->loop, &options, &link->server, err);
+
+	if (r < 0)
+		return r;
+	note(link, "listening", "%s", mor_url_show(link->options.listen, shown));
+	if (!link->options.token && !is_loopback(link->options.listen->host))
+		note(link, "warning", "others than this machine can reach %s, and there is no access_token: anybody may play the chat network", shown);
+	return 0;
+}
+
+int mor_link_new(const struct mor_link_options *options, struct mor_link **ret, mortise_error *err)
+{
+	struct mor_link *link = mor_zalloc(sizeof(*link));
+	int r;
+
+	if (!link)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	link->options = *options;
+	mor_list_init(&link->peers);
+	mor_seen_init(&link->seen);
+	r = mor_loop_new(0, &link->loop);
+	r = r < 0 ? mor_fail(err, r, "no event loop can be had") : open_tls(link, err);
+	if (r == 0 && options->listen)
+		r = listen_reverse(link, err);
+	if (r == 0 && options->connect)
+		connect_forward(link);
+	if (r == 0)
+		*ret = link;
+	else
+		mor_link_free(link);
+	return r;
+}
+
+void mor_link_free(struct mor_link *link)
+{
+	if (!link)
+		return;
+	mor_ws_server_free(link->server);
+	while (!mor_list_empty(&link->peers))
+		free_peer(mor_container_of(link->peers.next, struct mor_peer, node));
+	mor_timer_stop(&link->retry);
+	mor_tls_free(link->trust);
+	mor_tls_free(link->identity);
+	if (link->loop)
+		mor_loop_free(link->loop);
+	mor_free(link);
+}
+
+int mor_link_fd(const struct mor_link *link)
+{
+	return mor_loop_fd(link->loop);
+}
+
+void mor_link_dispatch(struct mor_link *link)
+{
+	mor_loop_dispatch(link->loop);
+}
+
+void mor_link_close(struct mor_link *link)
+{
+	link->closing = true;
+	mor_link_pause(link, false);
+	mor_timer_stop(&link->retry);
+	mor_ws_server_free(mor_take(&link->server));
+	MOR_LIST_EACH(node, after, &link->peers)
+		mor_ws_close(mor_container_of(node, struct mor_peer, node)->ws, 1001, "the bot ends");
+}
+
+bool mor_link_is_closed(const struct mor_link *link)
+{
+	return link->closing && mor_list_empty(&link->peers);
+}

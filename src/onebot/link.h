@@ -1,0 +1,64 @@
+/*
+ * A bot's connections to OneBot v11 over WebSockets: forward (we connect, and connect again) and reverse (implementations
+ * connect to us), both at once if need be, and several accounts. On a loop of its own behind one descriptor.
+ *
+ *	token       "Authorization: Bearer" forward; that or ?access_token= reverse
+ *	roles       X-Client-Role of the reverse ones: Universal; or Event and API, one for events and one for calls
+ *	reconnect   after 1, 2, 4 ... 60 s, each less up to half of it, so that many bots do not come at the same moment; from
+ *	            the beginning again once a connection has brought something
+ *	silence     pings of the WebSocket, and OneBot's own heartbeat: three of its intervals without a word are the end
+ *	twice       a message that has come before, over whatever connection, is dropped
+ *	rubbish     is told; a connection that brings too much of it is closed
+ */
+#ifndef MOR_ONEBOT_LINK_H
+#define MOR_ONEBOT_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/url.h"
+#include "onebot/onebot.h"
+
+#define MOR_LINK_LIMIT ((size_t)16 << 20) /* bytes of one message */
+
+struct mor_link;
+
+/* None of these may free the link. */
+struct mor_link_handler {
+	/* Message, connect or response; the callee may take what it holds. */
+	void (*event)(void *arg, struct mor_onebot_event *event);
+	/* For people: `what` is one word, "connected", "disconnected", "refused", "input", "warning". */
+	void (*note)(void *arg, const char *what, const char *text);
+	/* Calls may have a way out now. */
+	void (*opened)(void *arg);
+	/* What was sent over this connection will not be answered any more. */
+	void (*lost)(void *arg, uint64_t peer);
+};
+
+struct mor_link_options {
+	const struct mor_url *connect, *listen; /* NULL: not that way                      */
+	const char *token;                      /* NULL: none                              */
+	const char *ca_file, *cert_file, *key_file;
+	uint32_t ping_ms;
+	const struct mor_link_handler *handler;
+	void *arg;
+};
+
+/* The options' texts must outlive the link. MORTISE_EMANIFEST for a file that cannot be used, MORTISE_ESYSTEM where nobody can
+ * listen. A server that is not there is no error: it may come. */
+int mor_link_new(const struct mor_link_options *options, struct mor_link **ret, mortise_error *err);
+void mor_link_free(struct mor_link *link); /* NULL is fine */
+int mor_link_fd(const struct mor_link *link);
+void mor_link_dispatch(struct mor_link *link);
+
+/* One call for an account (NULL: whichever there is). The connection that took it, or 0: there is none for that. */
+uint64_t mor_link_send(struct mor_link *link, const char *self_id, struct mor_slice call);
+/* While on, nothing is read, and nobody's silence counts. */
+void mor_link_pause(struct mor_link *link, bool on);
+/* Says good-bye on every connection, after what is queued there, and opens no more. */
+void mor_link_close(struct mor_link *link);
+bool mor_link_is_closed(const struct mor_link *link);
+
+#endif

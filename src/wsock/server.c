@@ -1,0 +1,182 @@
+/* A server: who comes, and whether they get in. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "wsock/conn.h"
+
+#define AT_ONCE 16     /* taken in one turn                    */
+#define REST_MS 100    /* after a lack of descriptors or memory */
+
+struct mor_ws_server {
+	struct mor_loop *loop;
+	struct mor_ws_server_options options;
+	struct mor_url url;
+	struct mor_watch watch;
+	struct mor_timer rest;
+	int fd;
+	struct mor_ws **young; /* whose handshake is under way */
+	size_t count;
+};
+
+const struct mor_ws_server_options *mor_ws_server_options(const struct mor_ws_server *server)
+{
+	return &server->options;
+}
+
+struct mor_loop *mor_ws_server_loop(const struct mor_ws_server *server)
+{
+	return server->loop;
+}
+
+void *mor_ws_server_arg(const struct mor_ws_server *server)
+{
+	return server->options.arg;
+}
+
+uint16_t mor_ws_server_port(const struct mor_ws_server *server)
+{
+	struct sockaddr_storage address;
+	socklen_t len = sizeof(address);
+
+	if (getsockname(server->fd, (struct sockaddr *)&address, &len) < 0)
+		return 0;
+	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+						   : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+/* ---- who comes ---- */
+
+void mor_ws_server_forget(struct mor_ws_server *server, struct mor_ws *ws)
+{
+	for (size_t i = 0; i < server->count; i++)
+		if (server->young[i] == ws)
+			server->young[i] = server->young[--server->count];
+	if (server->fd >= 0 && server->watch.loop)
+		(void)mor_watch_change(&server->watch, MOR_READABLE);
+}
+
+static void show(const struct sockaddr_storage *address, socklen_t len, char out[64])
+{
+	char host[48], port[8];
+
+	if (getnameinfo((const struct sockaddr *)address, len, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		snprintf(out, 64, "%s port %s", host, port);
+	else
+		snprintf(out, 64, "an unknown address");
+}
+
+static void on_rest_over(struct mor_timer *timer)
+{
+	struct mor_ws_server *server = mor_container_of(timer, struct mor_ws_server, rest);
+
+	(void)mor_watch_change(&server->watch, MOR_READABLE);
+}
+
+/* Whoever cannot be taken now waits with the kernel. */
+static void rest(struct mor_ws_server *server)
+{
+	(void)mor_watch_change(&server->watch, 0);
+	(void)mor_timer_set(server->loop, &server->rest, REST_MS, on_rest_over);
+}
+
+static void on_somebody(struct mor_watch *watch, unsigned events)
+{
+	struct mor_ws_server *server = mor_container_of(watch, struct mor_ws_server, watch);
+
+	(void)events;
+	for (unsigned i = 0; i < AT_ONCE && server->count < server->options.most; i++) {
+		struct sockaddr_storage address;
+		socklen_t len = sizeof(address);
+		int fd = accept4(server->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct mor_ws *ws;
+		char from[64];
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+			rest(server);
+		if (fd < 0)
+			return;
+		show(&address, len, from);
+		ws = mor_ws_incoming(server, fd, from);
+		if (ws)
+			server->young[server->count++] = ws;
+	}
+	if (server->count == server->options.most)
+		(void)mor_watch_change(watch, 0);
+}
+
+/* ---- life ---- */
+
+static int listen_at(const struct addrinfo *address)
+{
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, 128) == 0)
+		return fd;
+	mor_fd_close(&fd); /* keeps errno */
+	return -errno;
+}
+
+static int open_server(struct mor_ws_server *server, mortise_error *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *list = NULL;
+	char port[8], shown[MOR_URL_AUTHORITY];
+	int error;
+
+	snprintf(port, sizeof(port), "%u", server->url.port);
+	error = getaddrinfo(server->url.host, port, &hints, &list);
+	if (error)
+		return mor_fail(err, MORTISE_ESYSTEM, "listen: %s: %s", server->url.host, gai_strerror(error));
+	server->fd = listen_at(list);
+	freeaddrinfo(list);
+	if (server->fd >= 0)
+		return 0;
+	error = -server->fd;
+	server->fd = -1;
+	return mor_fail_errno(err, MORTISE_ESYSTEM, error, "listen: %s", mor_url_authority(&server->url, shown));
+}
+
+int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options, struct mor_ws_server **ret, mortise_error *err)
+{
+	struct mor_ws_server *server = mor_zalloc(sizeof(*server));
+	int r;
+
+	if (!server)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	server->loop = loop;
+	server->options = *options;
+	server->url = *options->url;
+	server->options.url = &server->url;
+	server->fd = -1;
+	server->young = mor_zalloc(options->most * sizeof(struct mor_ws *));
+	r = server->young ? open_server(server, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (r == 0 && mor_watch_start(loop, &server->watch, server->fd, MOR_READABLE, on_somebody) < 0)
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "listen: the socket cannot be watched");
+	if (r == 0)
+		*ret = server;
+	else
+		mor_ws_server_free(server);
+	return r;
+}
+
+void mor_ws_server_free(struct mor_ws_server *server)
+{
+	if (!server)
+		return;
+	mor_watch_stop(&server->watch);
+	mor_timer_stop(&server->rest);
+	mor_fd_close(&server->fd);
+	while (server->count)
+		mor_ws_free(server->young[0]);
+	mor_free(server->young);
+	mor_free(server);
+}
