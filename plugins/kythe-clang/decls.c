@@ -104,18 +104,12 @@ static void emit_anchors(struct index *ix, CXCursor cursor, const tenon_vname *n
 {
 	struct range range;
 
-	if (binding_range(ix, cursor, &range))
+	if (binding_range(ix, cursor, &range)) {
 		emit_edge(ix, anchor(ix, &range), "/kythe/edge/defines/binding", node);
+		emit_generated(ix, &range, node);
+	}
 	if (is_definition(cursor) && extent_range(ix, clang_getCursorExtent(cursor), &range))
 		emit_edge(ix, anchor(ix, &range), "/kythe/edge/defines", node);
-}
-
-static void emit_comment(struct index *ix, CXCursor cursor, const tenon_vname *node)
-{
-	struct range range;
-
-	if (extent_range(ix, clang_Cursor_getCommentRange(cursor), &range))
-		emit_edge(ix, anchor(ix, &range), "/kythe/edge/documents", node);
 }
 
 /* Everybody who links a C program knows an external function by its bare name. */
@@ -175,6 +169,16 @@ static void emit_completion(struct index *ix, CXCursor cursor, const tenon_vname
 	if (is_definition(cursor) || clang_Cursor_isNull(definition) || clang_equalCursors(definition, cursor))
 		return;
 	emit_edge(ix, node, "/kythe/edge/completedby", decl_node(ix, definition));
+	if (clang_getCursorKind(cursor) == CXCursor_FunctionDecl)
+		flow_through_declaration(ix, cursor, definition);
+}
+
+static void emit_alias(struct index *ix, CXCursor cursor, const tenon_vname *node)
+{
+	CXType type = clang_getTypedefDeclUnderlyingType(cursor);
+
+	emit_edge(ix, node, "/kythe/edge/aliases", type_node(ix, type));
+	emit_edge(ix, node, "/kythe/edge/aliases/root", type_node(ix, clang_getCanonicalType(type)));
 }
 
 static void emit_kind(struct index *ix, const struct kind *kind, CXCursor cursor, const tenon_vname *node)
@@ -205,7 +209,7 @@ static void emit_node(struct index *ix, const struct kind *kind, CXCursor cursor
 	else if (kind->cursor == CXCursor_EnumConstantDecl)
 		emit_constant(ix, cursor, node);
 	else if (kind->cursor == CXCursor_TypedefDecl)
-		emit_edge(ix, node, "/kythe/edge/aliases", type_node(ix, clang_getTypedefDeclUnderlyingType(cursor)));
+		emit_alias(ix, cursor, node);
 }
 
 /* ---- look-up ---- */
@@ -272,8 +276,10 @@ static void emit_macro(struct index *ix, CXCursor macro, struct node *node)
 		node->vname.signature = arena_printf(&ix->arena, "%s#m@builtin", name);
 	}
 	emit_fact(ix, &node->vname, "/kythe/node/kind", "macro");
-	if (written)
+	if (written) {
 		emit_edge(ix, anchor(ix, &range), "/kythe/edge/defines/binding", &node->vname);
+		emit_generated(ix, &range, &node->vname);
+	}
 }
 
 const tenon_vname *macro_node(struct index *ix, CXCursor macro)

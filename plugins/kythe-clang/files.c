@@ -47,6 +47,8 @@ struct file *file_of(struct index *ix, CXFile handle)
 		file = make_file(ix, handle, &id);
 		table_add(&ix->files, hash, file);
 		emit_file(ix, file);
+		if (file->text && file->own)
+			load_metadata(ix, file);
 	}
 	return file;
 }

@@ -3,7 +3,10 @@
  *
  *	main.c    units: arguments, parsing, diagnostics        files.c   files, their texts, anchors
  *	store.c   memory, tables, "emitted once"                decls.c   declarations -> nodes, made and emitted on demand
- *	types.c   types -> nodes                                walk.c    the walk over the tree: references, calls, writes
+ *	types.c   types -> nodes                                walk.c    the walk over the tree: references, calls
+ *	write.c   which operators write what                    init.c    initialisers in braces
+ *	flow.c    what influences what                          comment.c comments that document
+ *	expand.c  macros behind macros                          meta.c    what was generated from what
  *	scan.c    what libclang does not tell: keywords of types, directives of the preprocessor
  *
  * A node is emitted when it is first asked for, whole: its facts, where it is defined, what it belongs to. The walk goes
@@ -56,6 +59,7 @@ struct file {
 	const char *text; /* the unit's; NULL: clang did not read it */
 	size_t len;
 	bool own;         /* not in a system header: walked */
+	struct rule *rules; /* of its metadata; see meta.c */
 };
 
 struct node {
@@ -68,7 +72,7 @@ struct index {
 	const tenon_unit *unit;
 	CXTranslationUnit tu;
 	struct arena arena;
-	struct table files, decls, types, seen, macros, macro_names;
+	struct table files, decls, types, seen, macros, macro_names, macro_uses, globals;
 };
 
 void index_fini(struct index *ix);
@@ -112,6 +116,25 @@ struct macro_name { /* every definition of one name, in no order */
 };
 void know_macro(struct index *ix, CXCursor definition);
 const struct macro_name *macro_names(struct index *ix, const char *name);
+
+/* ---- comment.c ---- */
+
+void know_globals(struct index *ix); /* before the walk: comments name what comes later */
+void emit_comment(struct index *ix, CXCursor cursor, const tenon_vname *node);
+
+/* ---- expand.c ---- */
+
+/* What the macro's body expands, and so on: edges from the anchor of its use. */
+void expand_further(struct index *ix, const tenon_vname *at, CXCursor macro);
+
+/* ---- meta.c ---- */
+
+void load_metadata(struct index *ix, struct file *file); /* what its pragmas name */
+void emit_generated(struct index *ix, const struct range *name, const tenon_vname *node); /* of a definition's name */
+
+/* ---- flow.c ---- */
+
+void flow_through_declaration(struct index *ix, CXCursor declaration, CXCursor definition);
 
 /* ---- types.c ---- */
 

@@ -24,9 +24,9 @@ static const struct flag kept[] = {
 	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir", WITH_VALUE },
 };
 
-/* Warnings are the build's business; errors are ours. And clang need not search the whole PATH for CUDA and ROCm, which no C
+/* Warnings are the build's business; errors are ours. Headers that were generated show their metadata to Kythe alone. And clang need not search the whole PATH for CUDA and ROCm, which no C
  * needs: each name that it does not find would be dropped again with the view. */
-static const char *const added[] = { "-Wno-everything", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
+static const char *const added[] = { "-Wno-everything", "-DKYTHE_IS_RUNNING=1", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
 
 #define EXTRA (sizeof(added) / sizeof(*added) + 3)
 
@@ -127,6 +127,55 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 	}
 }
 
+/* ---- languages ---- */
+
+/* Of sources that are not C, by -x or by their name. */
+static const struct {
+	const char *mark, *language;
+} others[] = {
+	{ "c++", "C++" }, { "objective-c", "Objective-C" }, { "cuda", "CUDA" }, { "hip", "HIP" }, { "cl", "OpenCL" },
+	{ ".cc", "C++" }, { ".cp", "C++" }, { ".cxx", "C++" }, { ".cpp", "C++" }, { ".CPP", "C++" }, { ".c++", "C++" }, { ".C", "C++" },
+	{ ".hh", "C++" }, { ".hpp", "C++" }, { ".hxx", "C++" }, { ".h++", "C++" }, { ".H", "C++" }, { ".ii", "C++" },
+	{ ".m", "Objective-C" }, { ".mi", "Objective-C" }, { ".mm", "Objective-C++" }, { ".M", "Objective-C++" },
+	{ ".cu", "CUDA" }, { ".cl", "OpenCL" },
+};
+
+/* -x LANGUAGE or -xLANGUAGE, the last one; NULL: it goes by the name. */
+static const char *forced_language(const tenon_unit *unit)
+{
+	const char *found = NULL;
+
+	for (size_t i = 1; i < unit->argument_count; i++)
+		if (strcmp(unit->arguments[i], "-x") == 0 && i + 1 < unit->argument_count)
+			found = unit->arguments[i + 1];
+		else if (strncmp(unit->arguments[i], "-x", 2) == 0 && unit->arguments[i][2])
+			found = unit->arguments[i] + 2;
+	return found && strcmp(found, "none") != 0 ? found : NULL;
+}
+
+/* g++ takes a .c file for C++. */
+static bool is_cxx_compiler(const tenon_unit *unit)
+{
+	const char *name = unit->argument_count ? unit->arguments[0] : "", *slash = strrchr(name, '/');
+
+	return strstr(slash ? slash : name, "++") != NULL;
+}
+
+/* NULL: it is C, as far as can be told. */
+static const char *foreign_language(const tenon_unit *unit, const char *source)
+{
+	const char *forced = forced_language(unit), *dot = strrchr(source, '.');
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		bool by_name = others[i].mark[0] == '.';
+
+		if (forced ? !by_name && strncmp(forced, others[i].mark, strlen(others[i].mark)) == 0 :
+			     by_name && dot && strcmp(dot, others[i].mark) == 0)
+			return others[i].language;
+	}
+	return !forced && is_cxx_compiler(unit) ? "C++" : NULL;
+}
+
 /* ---- units ---- */
 
 static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers, const char *source)
@@ -160,6 +209,16 @@ static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
 	const char *headers = arg;
 	int r = 0;
 
+	/* Half of the truth would look like all of it: a unit in another language fails, and says why. */
+	for (size_t i = 0; i < unit->input_count; i++) {
+		const char *language = foreign_language(unit, unit->inputs[i]);
+
+		if (!language)
+			continue;
+		fprintf(stderr, "kythe-clang: %s is %s: only C is indexed\n", unit->inputs[i], language);
+		clang_disposeIndex(clang);
+		return -1;
+	}
 	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
 		r = index_source(a, unit, clang, headers, unit->inputs[i]);
 	clang_disposeIndex(clang);

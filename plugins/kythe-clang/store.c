@@ -205,5 +205,7 @@ void index_fini(struct index *ix)
 	table_free(&ix->seen);
 	table_free(&ix->macros);
 	table_free(&ix->macro_names);
+	table_free(&ix->macro_uses);
+	table_free(&ix->globals);
 	arena_free(&ix->arena);
 }

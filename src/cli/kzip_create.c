@@ -33,8 +33,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *ar
 	if (!args->compile_commands && !explicit_files && tail_count(cli->words.tail) < 2)
 		return mor_fail(err, MORTISE_EINVAL,
 				"say what to record: --source FILE, or -- COMPILER ARG… , or --compile-commands FILE");
-	if (!args->compile_commands && explicit_files && !args->sources.count)
-		return mor_fail(err, MORTISE_EINVAL, "--input needs a --source, too");
+	if (!args->compile_commands && explicit_files && !args->sources.count && tail_count(cli->words.tail) < 2)
+		return mor_fail(err, MORTISE_EINVAL, "--input needs a --source, too, or -- COMPILER ARG…");
 	return 0;
 }
 
@@ -66,6 +66,15 @@ static int ask_one(const char *directory, const char *const *arguments, size_t c
 	return r;
 }
 
+/* What the compiler cannot know of: files that only an analyzer reads. */
+static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings *files, mortise_error *err)
+{
+	for (size_t i = 0; i < args->inputs.count; i++)
+		if (mor_strings_add(files, mor_slice_of(args->inputs.item[i])) < 0)
+			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return 0;
+}
+
 /* The main source is what the rule names first. */
 static int record_command(struct mor_creation *creation, mortise_error *err)
 {
@@ -74,6 +83,8 @@ static int record_command(struct mor_creation *creation, mortise_error *err)
 	MOR_CLEAN(mor_strings) struct mor_strings files = { 0 };
 	int r = ask_one(creation->cwd, tail + skip, count - skip, &files, err);
 
+	if (r == 0)
+		r = add_named_inputs(creation->args, &files, err);
 	if (r < 0)
 		return r;
 	return mor_creation_record(creation, &(struct mor_compilation){

@@ -35,7 +35,8 @@ class Clang(IndexCase):
         project = self.dir / "project"
         shutil.copytree(GOALS, project, dirs_exist_ok=True)
         kzip, result = self.dir / f"{name}.kzip", self.dir / f"{name}.entries"
-        self.ok("kzip", "create", "-o", kzip, "--corpus", "test", "--", "cc", "-I.", "-c", name, cwd=project)
+        meta = ["--input", f"{name}.meta"] if (GOALS / f"{name}.meta").exists() else []
+        self.ok("kzip", "create", "-o", kzip, "--corpus", "test", *meta, "--", "cc", "-I.", "-c", name, cwd=project)
         done = self.index(kzip, "--json", "-o", result, analyzer=("--analyzer", CLANG))
         self.assertEqual(done.code, 0, done.err)
         self.assertEqual((done.json["failed"], done.json["messages"], done.json["view"]), (0, [], "namespace"))

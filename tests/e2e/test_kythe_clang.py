@@ -140,7 +140,8 @@ class KytheClang(Case):
         for source in sorted(GOALS.glob("*.c")):
             with self.subTest(source=source.name):
                 header = source.with_suffix(".h")
-                entries, _ = self.index(source, "--", "cc", f"-I{GOALS}", "-c", source)
+                meta = source.with_name(source.name + ".meta")
+                entries, _ = self.index(source, *(["--input", meta] if meta.exists() else []), "--", "cc", f"-I{GOALS}", "-c", source)
                 done = self.run_mortise("verify-entries", entries, source, *([header] if header.exists() else []))
                 self.assertEqual(done.code, 0, done.err)
 
@@ -179,6 +180,38 @@ class KytheClang(Case):
         _, err = self.index(source, "--source", source, "--", "cc", "-c", source)
         self.assertIn(f"{source}:2:10: use of undeclared identifier 'undeclared'", err)
         self.assertIn(f"{source}:3:10: 'missing.h' file not found", err)
+
+    def test_other_languages(self):
+        """Only C is indexed: a unit in another language fails, and says which; nothing of it is in the stream."""
+        for name, compiler, language in (("a.cc", ["c++"], "C++"), ("a.cpp", ["cc"], "C++"), ("a.hpp", ["cc"], "C++"), ("a.c", ["cc", "-x", "c++"], "C++"), ("a.c", ["cc", "-xc++"], "C++"),
+                                         ("a.c", ["/usr/bin/g++"], "C++"), ("a.m", ["cc"], "Objective-C"), ("a.mm", ["cc"], "Objective-C++"),
+                                         ("a.c", ["cc", "-x", "objective-c"], "Objective-C"), ("a.cu", ["cc"], "CUDA")):
+            with self.subTest(name=name, compiler=compiler):
+                source = self.file(name, "class x { };\n")
+                entries, err = self.index(source, "--language", "c++", "--source", source, "--", *compiler, "-c", source, code=1)
+                self.assertIn(f"kythe-clang: {source} is {language}: only C is indexed", err)
+                self.assertEqual(entries.read_bytes(), b"")
+        for name, compiler in (("a.cc", ["c++", "-x", "c"]), ("a.c", ["cc", "-x", "c++", "-x", "c"]), ("a.h", ["cc"]), ("a.i", ["cc"]), ("a.c", ["cc", "-x", "none"])):
+            with self.subTest(name=name, compiler=compiler):
+                source = self.file(name, "int class;\n")
+                entries, _ = self.index(source, "--language", "c++", "--source", source, "--", *compiler, "-c", source)
+                self.assertIn(b"class", entries.read_bytes())
+
+    def test_metadata_that_cannot_be_used(self):
+        """Told; the rest of the file is indexed."""
+        source = self.file("a.c", '#pragma kythe_metadata "a.meta"\nint x;\n')
+        rule = '{"type":"kythe0","meta":[%s]}'
+        for text, why in ((None, "metadata a.meta: "), ("{", "metadata a.meta: "), ('{"type":"kythe9"}', "no metadata of type kythe0"), ("[]", "no metadata of type kythe0"),
+                          (rule % '{"type":"file"}', 'rules of type "file" are not supported'), (rule % '{"type":"anchor_defines","begin":5}', "a rule without its places or its edge"),
+                          (rule % '{"type":"anchor_defines","begin":9,"end":5,"edge":"/e"}', "a rule without its places or its edge"),
+                          (rule % '{"type":"anchor_anchor","edge":"/e","target_begin":1,"target_end":2}', "a rule without its places or its edge"), (rule % "7", 'rules of type ""')):
+            with self.subTest(text=text):
+                inputs = ["--input", self.file("a.meta", text)] if text is not None else []
+                if text is None:
+                    (self.dir / "a.meta").unlink(missing_ok=True)
+                entries, err = self.index(source, "--source", source, *inputs, "--", "cc", "-c", source)
+                self.assertIn(why, err)
+                self.assertIn(b"defines/binding", entries.read_bytes())
 
     def test_large_source(self):
         lines = [f"/** doc */ int function_number_{i}(int a) {{ int c = a * {i}; c += a; return c; }}\n" for i in range(12000)]

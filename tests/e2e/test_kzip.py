@@ -242,6 +242,15 @@ class Create(KzipCase):
         self.assertEqual(unit["argument"][0], "/nonexistent/compile")
         self.assertEqual(unit["output_key"], "m.a")
 
+    def test_input_beside_a_command(self):
+        """What the compiler cannot know of."""
+        self.project()
+        self.file("x.meta", "{}")
+        self.ok("kzip", "create", "-o", "o.kzip", "--input", "x.meta", "--", "cc", "-Iinc", "-c", "src/x.c")
+        unit, = self.units("o.kzip")
+        paths = [one["info"]["path"] for one in unit["required_input"]]
+        self.assertTrue({"x.meta", "inc/a b.h", "src/x.c"} <= set(paths), paths)
+
     def test_language(self):
         self.file("thing.xyz", "x")
         self.assertIn("--language", self.fails(2, "usage", "kzip", "create", "-o", "o.kzip", "--source", "thing.xyz").err)

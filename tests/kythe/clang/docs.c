@@ -19,3 +19,12 @@ struct door {
 //- @closed defines/binding Closed
 //- !{ _ documents Closed }
 int closed;
+
+//- @count ref/doc Count
+//- @open ref/doc Open
+//- @fill ref/doc Fill
+//- !{ @nobody ref/doc _ }
+//- @+3"fill" defines/binding Fill
+//- @+2"count" defines/binding Count
+/// Fills `count` buckets, other than `open`; `nobody` knows why. See `fill()`.
+int fill(int count);

@@ -48,3 +48,31 @@ const char *words = "int";
 //- @size_t ref SizeT
 //- SizeT.node/kind talias
 size_t from_system;
+
+// Macros behind macros.
+//- @INNERMOST defines/binding Innermost
+#define INNERMOST 1
+//- @CALLED defines/binding Called
+#define CALLED(x) ((x) + INNERMOST)
+//- @OUTERMOST defines/binding Outermost
+#define OUTERMOST CALLED(2) + /* NOT_THIS */ "NOT_THIS"
+#define NOT_THIS 3
+//- @PASTED defines/binding Pasted
+#define PASTED(INNERMOST) INNERMOST ## NOT_THIS
+//- @OUTERMOST ref/expands Outermost
+//- @OUTERMOST ref/expands/transitive Called
+//- @OUTERMOST ref/expands/transitive Innermost
+//- !{ @OUTERMOST ref/expands/transitive Outermost }
+//- !{ @OUTERMOST ref/expands Called }
+const char *deep = &(OUTERMOST)[0];
+//- @CALLED ref/expands Called
+//- @CALLED ref/expands/transitive Innermost
+int shallow = CALLED(4);
+//- @PASTED ref/expands Pasted
+//- !{ @PASTED ref/expands/transitive _ }
+int PASTED(one_);
+//- @#0SELF defines/binding Self
+#define SELF SELF
+//- @SELF ref/expands Self
+//- !{ @SELF ref/expands/transitive _ }
+int SELF;

@@ -83,3 +83,13 @@ unsigned long bytes(void) { return sizeof(size); }
 //- @announced defines/binding Announced
 //- Announced.complete incomplete
 extern int announced;
+
+//- @first_alias defines/binding FirstAlias
+//- FirstAlias aliases Int
+//- FirstAlias aliases/root Int
+//- @int ref Int
+typedef int first_alias;
+//- @second_alias defines/binding SecondAlias
+//- SecondAlias aliases FirstAlias
+//- SecondAlias aliases/root Int
+typedef first_alias second_alias;
