@@ -42,7 +42,7 @@ static void deliver_unescaped(struct mor_intake *in, struct mor_message *message
 	if (mor_envelope_unescape(message, &method) == 0)
 		in->link->events->on_message(in->link->arg, message);
 	else
-		mor_intake_out_of_memory(in);
+		in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be read: out of memory");
 }
 
 static void frame_arrived(struct mor_intake *in, struct mor_slice frame)
@@ -86,44 +86,59 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 
-/* Hands on every item that stands in the window. Returns how much of it is used up. */
-static size_t consume(struct mor_intake *in, const char *window, size_t len, bool at_eof)
+/* What the deframer has found at the beginning of the window. */
+static void hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item, const char *window, size_t len)
 {
+	if (kind == MOR_ITEM_FRAME) {
+		frame_arrived(in, item->body);
+	} else if (kind == MOR_ITEM_NOISE) {
+		in->link->events->on_noise(in->link->arg, item->body, item->used);
+	} else if (kind == MOR_ITEM_TOO_BIG) {
+		too_big(in, item, window, len);
+	} else if (kind == MOR_ITEM_CORRUPT) {
+		item->used = len;
+		corrupt(in, item, in->ended);
+	}
+}
+
+/* Hands on the items that stand in the window, as many as may be at once. Returns how much of it is used up. */
+static size_t consume(struct mor_intake *in, const char *window, size_t len)
+{
+	unsigned left = in->slice;
 	size_t used = 0;
 
+	in->more = false;
 	if (in->lost)
 		return len;
-	while (!in->dead && !in->paused && used < len) {
+	while (!in->paused) {
 		struct mor_item item = { 0 };
-		enum mor_item_kind kind = mor_deframe(&in->deframer, window + used, len - used, at_eof, &item);
+		enum mor_item_kind kind = mor_deframe(&in->deframer, window + used, len - used, in->ended, &item);
 
 		if (kind == MOR_ITEM_MORE)
-			break;
-		if (kind == MOR_ITEM_FRAME)
-			frame_arrived(in, item.body);
-		else if (kind == MOR_ITEM_NOISE)
-			in->link->events->on_noise(in->link->arg, item.body, item.used);
-		else if (kind == MOR_ITEM_TOO_BIG)
-			too_big(in, &item, window + used, len - used);
-		else if (kind == MOR_ITEM_CORRUPT) {
-			corrupt(in, &item, at_eof);
-			return len;
-		}
+			return used;
+		hand_on(in, kind, &item, window + used, len - used);
 		used += item.used;
+		if (used == len || in->dead)
+			return used;
+		if (--left == 0)
+			break;
 	}
+	in->more = used < len;
 	return used;
 }
 
 void mor_intake_out_of_memory(struct mor_intake *in)
 {
 	in->lost = true;
+	in->more = false;
+	in->done = 0;
 	mor_buf_fini(&in->pending);
 	in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be buffered: out of memory");
 }
 
 void mor_intake_take(struct mor_intake *in, const char *bytes, size_t len)
 {
-	size_t used = consume(in, bytes, len, false);
+	size_t used = consume(in, bytes, len);
 
 	if (in->dead || used == len)
 		return;
@@ -133,11 +148,12 @@ void mor_intake_take(struct mor_intake *in, const char *bytes, size_t len)
 
 void mor_intake_resume(struct mor_intake *in, bool at_eof)
 {
-	size_t used = consume(in, in->pending.data, in->pending.len, at_eof);
-
-	if (in->dead)
+	in->ended |= at_eof;
+	in->done += consume(in, in->pending.data + in->done, in->pending.len - in->done);
+	if (in->dead || in->more) /* what is used up is dropped in one go: it may be many slices of a large buffer */
 		return;
-	mor_buf_consume(&in->pending, used);
+	mor_buf_consume(&in->pending, in->done);
+	in->done = 0;
 	if (!in->pending.len)
 		mor_buf_reset(&in->pending, KEEP_BYTES);
 }

@@ -13,7 +13,11 @@ struct mor_intake {
 	struct mor_link *link;
 	const struct mor_link_options *opt;
 	struct mor_deframer deframer;
-	struct mor_buf pending; /* arrived, but not yet a whole frame; or held back while paused */
+	struct mor_buf pending; /* arrived, but not yet a whole frame; or not dealt with yet     */
+	size_t done;            /* of it, while `more`                                           */
+	unsigned slice;         /* items that are handed on at once; 0: nearly all that there can be */
+	bool more;              /* stopped by `slice` or a pause: mor_intake_resume() goes on     */
+	bool ended;             /* nothing follows what is pending                               */
 	bool dead;              /* the link was freed by a callback: touch nothing more           */
 	bool paused;
 	bool lost;              /* the stream cannot be followed: what still comes is read and discarded, so that a
@@ -24,7 +28,7 @@ void mor_intake_init(struct mor_intake *intake, struct mor_link *link, const str
 void mor_intake_fini(struct mor_intake *intake);
 /* Fresh bytes, while nothing is pending: whole frames are handed on as slices of them. */
 void mor_intake_take(struct mor_intake *intake, const char *bytes, size_t len);
-/* More bytes were put behind `pending`, or a pause is over. at_eof: none will follow. */
+/* More bytes were put behind `pending` (not while there is `more`), or it is time to go on. at_eof: none will follow. */
 void mor_intake_resume(struct mor_intake *intake, bool at_eof);
 void mor_intake_out_of_memory(struct mor_intake *intake);
 

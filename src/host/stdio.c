@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,9 +19,9 @@
 #include "host/host.h"
 #include "host/intake.h"
 
-#define READS_PER_TURN 8          /* then the others have a turn: one flooding plugin starves nobody */
+#define ITEMS_AT_ONCE 64          /* messages; then the others have a turn: one flooding plugin starves nobody */
+#define WRITE_AT_ONCE (128 * 1024) /* bytes, as well: thousands of notifications are settled by one write     */
 #define KEEP_BYTES (64 * 1024)    /* a larger buffer is given back once it is empty                  */
-#define PIPE_BYTES (1024 * 1024)  /* what a pipe is enlarged to when a message does not fit          */
 #define LUCK_MAX 8                /* early reads that may fail in a row before they are given up     */
 #define LUCK_AGAIN 64             /* then every so many writes one is tried again                    */
 
@@ -29,13 +30,16 @@ struct stdio_link {
 	const struct mor_link_options *opt;
 	struct mor_proc *proc;
 	struct mor_watch in, out;
-	struct mor_task flush, announce;
+	struct mor_task flush;
 	struct mor_intake intake;
 	struct mor_buf queue;    /* to be written */
 	size_t queue_done;       /* of it */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
-	bool started, close_wanted, in_closed, out_closed, in_enlarged, out_enlarged;
+	int last_bytes;          /* what the pipe held when the process ended, less what was read since   */
+	bool started, close_wanted, in_closed, in_enlarged, out_enlarged;
+	bool out_closed;         /* nothing more is read; what was read may not have been handed on yet   */
+	bool exited;
 };
 
 static struct stdio_link *self(struct mor_link *link)
@@ -47,7 +51,7 @@ static struct stdio_link *self(struct mor_link *link)
 static void enlarge(int fd, bool *done)
 {
 	if (!*done)
-		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+		(void)fcntl(fd, F_SETPIPE_SZ, MOR_LOOP_PIPE);
 	*done = true;
 }
 
@@ -64,7 +68,7 @@ static ssize_t read_once(struct stdio_link *s)
 	if (!direct) {
 		if (s->intake.pending.len >= MOR_LOOP_SCRATCH) {
 			enlarge(mor_proc_out(s->proc), &s->out_enlarged);
-			room = PIPE_BYTES;
+			room = MOR_LOOP_BITE;
 		}
 		if (mor_buf_reserve(&s->intake.pending, room) == 0)
 			into = s->intake.pending.data + s->intake.pending.len;
@@ -78,6 +82,7 @@ static ssize_t read_once(struct stdio_link *s)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN ? -1 : 0;
+	s->out.taken += (uint64_t)n;
 	if (direct) {
 		mor_intake_take(&s->intake, into, (size_t)n);
 	} else {
@@ -87,31 +92,53 @@ static ssize_t read_once(struct stdio_link *s)
 	return n;
 }
 
-static void stop_reading(struct stdio_link *s)
+/* Nothing more is read. What is pending is handed on as far as it goes at once. */
+static void close_out(struct stdio_link *s)
 {
-	if (s->out_closed)
-		return;
 	s->out_closed = true;
-	mor_watch_stop(&s->out);
+	mor_watch_change(&s->out, 0); /* it may be called again until all is handed on */
 	if (s->intake.pending.len)
 		mor_intake_resume(&s->intake, true);
 }
 
+/* Everything has been handed on that it will ever say. */
+static void out_is_over(struct stdio_link *s)
+{
+	mor_watch_stop(&s->out);
+	if (!s->exited)
+		s->link.events->on_broken(s->link.arg, "closed its stdout");
+}
+
+/* One bite: what was read before, or one read. false: nothing is left to do until there is something to read. */
+static bool bite(struct stdio_link *s)
+{
+	ssize_t n = 1;
+
+	if (s->intake.more)
+		mor_intake_resume(&s->intake, s->out_closed);
+	else if (!s->out_closed)
+		n = read_once(s);
+	if (n == 0 && !s->intake.dead)
+		close_out(s);
+	return s->intake.more && !s->intake.dead && !s->intake.paused;
+}
+
+static void drain(struct stdio_link *s);
+
 static void on_readable(struct mor_watch *watch, unsigned events)
 {
 	struct stdio_link *s = mor_container_of(watch, struct stdio_link, out);
-	ssize_t n = MOR_LOOP_SCRATCH;
 
 	(void)events;
-	if (!s->started) /* a hang-up; it will be there when the start has been told */
+	if (!s->started || s->intake.paused) /* a hang-up; it will be there when that is over */
 		return;
-	/* A read that did not fill its room has emptied the pipe: asking again would cost a system call. */
-	for (int i = 0; i < READS_PER_TURN && n >= MOR_LOOP_SCRATCH && !s->intake.dead && !s->intake.paused; i++)
-		n = read_once(s);
-	if (n == 0 && !s->intake.dead) {
-		stop_reading(s);
-		if (!s->intake.dead)
-			s->link.events->on_broken(s->link.arg, "closed its stdout");
+	if (s->exited) {
+		drain(s);
+	} else if (bite(s)) {
+		mor_loop_charge(s->link.loop, ITEMS_AT_ONCE / 4);
+		mor_watch_again(watch);
+	} else if (s->out_closed && !s->intake.dead && !s->intake.more) {
+		out_is_over(s);
 	}
 }
 
@@ -158,6 +185,8 @@ static void write_queue(struct stdio_link *s)
 		return;
 	if (left > KEEP_BYTES)
 		enlarge(mor_proc_in(s->proc), &s->in_enlarged);
+	if (left > WRITE_AT_ONCE)
+		left = WRITE_AT_ONCE;
 	n = left ? mor_fd_write_nosignal(mor_proc_in(s->proc), s->queue.data + s->queue_done, left) : 0;
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		broken_input(s);
@@ -190,7 +219,7 @@ static void on_writable(struct mor_watch *watch, unsigned events)
  * the answer is read at once and the wait is saved. Where it runs beside us it has not, and we learn that. */
 static void read_early(struct stdio_link *s)
 {
-	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len)
+	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more)
 		return;
 	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN)
 		return;
@@ -199,6 +228,8 @@ static void read_early(struct stdio_link *s)
 		s->luck = LUCK_MAX;
 	else if (s->luck)
 		s->luck--;
+	if (s->intake.more && !s->intake.dead && !s->intake.paused)
+		mor_watch_again(&s->out);
 }
 
 static void on_flush(struct mor_task *task)
@@ -257,7 +288,8 @@ static int stdio_send(struct mor_link *link, struct mor_slice body)
 	/* One message may always wait, however large; the limit is for those behind it. */
 	if (s->opt->queue_limit && waiting && waiting + body.len > s->opt->queue_limit)
 		return MORTISE_EOVERLOAD;
-	if (s->queue_done > KEEP_BYTES) {
+	/* Not for every 64 KiB: what a slow reader leaves may be large. */
+	if (s->queue_done > KEEP_BYTES && s->queue_done >= s->queue.len / 2) {
 		mor_buf_consume(&s->queue, s->queue_done);
 		before -= s->queue_done;
 		s->queue_done = 0;
@@ -294,15 +326,16 @@ static void stdio_pause(struct mor_link *link, bool on)
 {
 	struct stdio_link *s = self(link);
 
-	if (s->intake.dead || s->intake.paused == on)
+	if (s->intake.dead || s->exited || s->intake.paused == on)
 		return;
 	s->intake.paused = on;
-	if (s->out_closed)
+	if (!s->out.loop)
 		return;
-	mor_watch_change(&s->out, on || !s->started ? 0 : MOR_READABLE);
+	if (!s->out_closed)
+		mor_watch_change(&s->out, on || !s->started ? 0 : MOR_READABLE);
 	/* What was read but held back is handed on from the loop, not from inside this call. */
-	if (!on && s->intake.pending.len)
-		mor_loop_post(link->loop, &s->announce, s->announce.fn);
+	if (!on && s->started)
+		mor_watch_again(&s->out);
 }
 
 static void stdio_order(struct mor_link *link, enum mor_order order)
@@ -335,20 +368,11 @@ static void stdio_free(struct mor_link *link)
 	mor_watch_stop(&s->in);
 	mor_watch_stop(&s->out);
 	mor_task_stop(&s->flush);
-	mor_task_stop(&s->announce);
 	s->proc = mor_proc_free(s->proc);
 	mor_loop_free_later(link->loop, &s->grave, free_memory);
 }
 
 /* ---- the process's events ---- */
-
-static void on_announce(struct mor_task *task)
-{
-	struct stdio_link *s = mor_container_of(task, struct stdio_link, announce);
-
-	if (!s->intake.dead && !s->intake.paused && s->intake.pending.len)
-		mor_intake_resume(&s->intake, s->out_closed);
-}
 
 /* Nothing of it is heard before this, so what it has written already is read only now. */
 static void on_started(void *arg, int pid)
@@ -378,37 +402,69 @@ static void on_stderr(void *arg, struct mor_slice line)
 	s->link.events->on_stderr(s->link.arg, line);
 }
 
-/* It is dead, but its last words are in the pipe: read to the end, or to EAGAIN where a descendant holds
- * the pipe open. Pausing ends here; nothing more will come. */
 static uint64_t micros(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
+static void tell_end(struct stdio_link *s)
+{
+	struct mor_proc_exit exit;
+	struct mor_link_end end = { 0 };
+
+	mor_proc_how_ended(s->proc, &exit);
+	end.known = exit.how.known;
+	end.status = exit.how.status;
+	end.by_signal = exit.how.by_signal;
+	end.clean = end.known && !end.by_signal && end.status == 0;
+	end.violation = exit.violated;
+	end.cpu_us = micros(&exit.how.usage.ru_utime) + micros(&exit.how.usage.ru_stime);
+	memcpy(end.syscall, exit.syscall, sizeof(end.syscall));
+	memcpy(end.path, exit.path, sizeof(end.path));
+	memcpy(end.rule, exit.rule, sizeof(end.rule));
+	if (!mor_proc_explain_exit(s->proc, &exit, end.text, sizeof(end.text)))
+		snprintf(end.text, sizeof(end.text), "%s", exit.text);
+	mor_excerpt(mor_slice_of(mor_proc_last_stderr(s->proc)), end.last_stderr, sizeof(end.last_stderr));
+	s->link.events->on_end(s->link.arg, &end);
+}
+
+/* It is dead, but its last words are in the pipe: what that held when it died, no more, as a descendant may write to it for
+ * ever. In slices, like everything that is read. */
+static void drain(struct stdio_link *s)
+{
+	while (!s->intake.dead && (s->intake.more || !s->out_closed)) {
+		uint64_t before = s->out.taken;
+		bool reads = !s->intake.more;
+
+		if (mor_loop_spent(s->link.loop)) {
+			mor_watch_again(&s->out);
+			return;
+		}
+		bite(s);
+		s->last_bytes -= (int)(s->out.taken - before);
+		/* The pipe is empty, or what comes now was written by somebody else. */
+		if (reads && (s->last_bytes <= 0 || s->out.taken == before) && !s->intake.dead && !s->out_closed)
+			close_out(s);
+		mor_loop_charge(s->link.loop, ITEMS_AT_ONCE / 4);
+	}
+	if (s->intake.dead)
+		return;
+	if (s->out.loop)
+		out_is_over(s);
+	tell_end(s);
+}
+
+/* Pausing ends here; nothing more will come. How it ended is asked for when all has been read. */
 static void on_exited(void *arg, const struct mor_proc_exit *how)
 {
 	struct stdio_link *s = arg;
-	struct mor_link_end end = { .known = how->how.known, .status = how->how.status, .by_signal = how->how.by_signal };
 
+	(void)how;
+	s->exited = true;
 	s->intake.paused = false;
-	if (s->intake.pending.len && !s->out_closed)
-		mor_intake_resume(&s->intake, false);
-	while (!s->intake.dead && !s->out_closed && read_once(s) > 0)
-		;
-	if (!s->intake.dead)
-		stop_reading(s);
-	if (s->intake.dead)
-		return;
-	end.clean = end.known && !end.by_signal && end.status == 0;
-	end.violation = how->violated;
-	end.cpu_us = micros(&how->how.usage.ru_utime) + micros(&how->how.usage.ru_stime);
-	memcpy(end.syscall, how->syscall, sizeof(end.syscall));
-	memcpy(end.path, how->path, sizeof(end.path));
-	memcpy(end.rule, how->rule, sizeof(end.rule));
-	if (!mor_proc_explain_exit(s->proc, how, end.text, sizeof(end.text)))
-		snprintf(end.text, sizeof(end.text), "%s", how->text);
-	mor_excerpt(mor_slice_of(mor_proc_last_stderr(s->proc)), end.last_stderr, sizeof(end.last_stderr));
-	s->link.events->on_end(s->link.arg, &end);
+	if (!s->out_closed && ioctl(mor_proc_out(s->proc), FIONREAD, &s->last_bytes) < 0)
+		s->last_bytes = 0;
+	drain(s);
 }
 
 static void on_view(void *arg, const struct mor_exec_failure *failure)
@@ -468,7 +524,8 @@ int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt
 	s->opt = opt;
 	s->luck = LUCK_MAX;
 	mor_intake_init(&s->intake, &s->link, opt);
-	s->announce.fn = on_announce;
+	s->intake.slice = ITEMS_AT_ONCE;
+	s->out.counts = true;
 	*ret = &s->link;
 	return 0;
 }

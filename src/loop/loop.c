@@ -21,7 +21,7 @@
 #include "base/trace.h"
 #include "loop/inside.h"
 
-enum { LOOKS = 16, TASK_ROUNDS = 64 };
+enum { SLICE_NS = 2000000 }; /* of a part of a dispatch */
 
 /* ---- making and freeing ---- */
 
@@ -58,6 +58,8 @@ int mor_loop_new(unsigned flags, struct mor_loop **ret)
 	loop->armed_ms = MOR_NEVER;
 	loop->tick_ms = loop->is_virtual ? 0 : mor_clock_tick_ms();
 	mor_list_init(&loop->tasks);
+	mor_list_init(&loop->again);
+	mor_list_init(&loop->due);
 	r = open_fds(loop);
 	if (r < 0) {
 		mor_loop_free(loop);
@@ -125,11 +127,47 @@ int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms)
 	return mor_loop_now_ms(loop) + in_ms + loop->tick_ms;
 }
 
+int64_t mor_loop_judged_ms(const struct mor_loop *loop)
+{
+	return loop->judged_ms;
+}
+
 char *mor_loop_scratch(struct mor_loop *loop)
 {
 	if (!loop->scratch)
 		loop->scratch = mor_alloc(MOR_LOOP_SCRATCH);
 	return loop->scratch;
+}
+
+/* ---- bounded work ---- */
+
+void mor_loop_charge(struct mor_loop *loop, unsigned steps)
+{
+	loop->steps += steps;
+}
+
+/* On the virtual clock only steps count: what it does must not depend on the machine. */
+bool mor_loop_time_is_over(struct mor_loop *loop)
+{
+	int64_t now;
+
+	if (loop->steps >= MOR_LOOP_SLICE || loop->is_virtual)
+		return loop->steps >= MOR_LOOP_SLICE;
+	now = mor_clock_ns();
+	loop->measured = loop->steps + MOR_UNMEASURED;
+	if (!loop->until_ns)
+		loop->until_ns = now + SLICE_NS;
+	return now >= loop->until_ns;
+}
+
+bool mor_loop_spent(struct mor_loop *loop)
+{
+	return loop->dispatching && mor_loop_step(loop);
+}
+
+static bool has_work(const struct mor_loop *loop)
+{
+	return !mor_list_empty(&loop->tasks) || mor_look_pending(loop) || loop->judging;
 }
 
 /* ---- keeping the descriptor truthful ---- */
@@ -159,7 +197,7 @@ void mor_loop_arm(struct mor_loop *loop)
 	int64_t due = mor_timers_next(loop);
 	struct itimerspec at = { 0 };
 
-	if (loop->dispatching || loop->is_virtual || due >= loop->armed_ms)
+	if (loop->dispatching || loop->is_virtual || loop->judging || due >= loop->armed_ms)
 		return;
 	at.it_value.tv_sec = (time_t)(due / 1000);
 	at.it_value.tv_nsec = (long)(due % 1000) * 1000000;
@@ -172,9 +210,16 @@ void mor_loop_arm(struct mor_loop *loop)
 
 static void settle(struct mor_loop *loop)
 {
-	if (!loop->held && !mor_list_empty(&loop->tasks))
+	if (!loop->held && has_work(loop))
 		wake_self(loop);
 	mor_loop_arm(loop);
+}
+
+/* In a dispatch its end will see to it. */
+void mor_loop_left_over(struct mor_loop *loop)
+{
+	if (!loop->dispatching && !loop->held)
+		wake_self(loop);
 }
 
 void mor_loop_hold(struct mor_loop *loop, bool on)
@@ -182,148 +227,9 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 	bool was = loop->held;
 
 	loop->held = on;
-	if (was && !on && !loop->dispatching)
-		settle(loop);
-}
-
-/* ---- descriptors ---- */
-
-static struct epoll_event interest(struct mor_watch *watch)
-{
-	struct epoll_event event = { .data.ptr = watch };
-
-	if (watch->events & MOR_READABLE)
-		event.events |= EPOLLIN;
-	if (watch->events & MOR_WRITABLE)
-		event.events |= EPOLLOUT;
-	/* epoll cannot be told to keep a hang-up to itself; on the edge it is told only once. */
-	if (watch->events == 0)
-		event.events = EPOLLET;
-	return event;
-}
-
-int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsigned events, mor_watch_fn *fn)
-{
-	struct epoll_event event;
-
-	assert(!watch->loop);
-	watch->events = events;
-	event = interest(watch);
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return MORTISE_ESYSTEM;
-	watch->loop = loop;
-	watch->fd = fd;
-	watch->fn = fn;
-	watch->slot = 0;
-	loop->watches++;
-	return 0;
-}
-
-int mor_watch_change(struct mor_watch *watch, unsigned events)
-{
-	unsigned before = watch->events;
-	struct epoll_event event;
-
-	assert(watch->loop);
-	if (events == before)
-		return 0;
-	watch->events = events;
-	event = interest(watch);
-	if (epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event) < 0) {
-		watch->events = before;
-		return MORTISE_ESYSTEM;
-	}
-	return 0;
-}
-
-void mor_watch_stop(struct mor_watch *watch)
-{
-	struct mor_loop *loop = watch->loop;
-	int r;
-
-	if (!loop)
-		return;
-	r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-	/* Fails only if the descriptor was closed first; its event could then come to freed memory. */
-	assert(r == 0);
-	(void)r;
-	if (watch->slot)
-		loop->batch[watch->slot - 1].data.ptr = NULL;
-	watch->slot = 0;
-	watch->loop = NULL;
-	loop->watches--;
-}
-
-/* One epoll_wait. Number of watches that have something to tell, or a status. */
-static int gather(struct mor_loop *loop, int timeout_ms)
-{
-	int count = epoll_wait(loop->epoll_fd, loop->batch, MOR_LOOP_BATCH, timeout_ms), found = 0;
-
-	loop->counts.waits++;
-	loop->batch_len = 0;
-	if (count < 0)
-		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
-	for (int i = 0; i < count; i++) {
-		void *who = loop->batch[i].data.ptr;
-
-		if (who == &loop->timer_fd || who == &loop->wake_fd) {
-			if (who == &loop->timer_fd) {
-				loop->armed_ms = MOR_NEVER;
-				loop->rang = true;
-			}
-			loop->batch[i].data.ptr = NULL;
-			continue;
-		}
-		((struct mor_watch *)who)->slot = (uint32_t)i + 1;
-		found++;
-	}
-	loop->batch_len = count;
-	return found;
-}
-
-/* What of the kernel's events this watch wants to hear now: an earlier callback may have changed that. */
-static unsigned news(const struct mor_watch *watch, uint32_t happened)
-{
-	bool ended = happened & (EPOLLHUP | EPOLLERR);
-	unsigned events = ended ? MOR_HANGUP : 0;
-
-	if (ended || (happened & EPOLLIN))
-		events |= watch->events & MOR_READABLE;
-	if (ended || (happened & EPOLLOUT))
-		events |= watch->events & MOR_WRITABLE;
-	return events;
-}
-
-static int run_batch(struct mor_loop *loop)
-{
-	int ran = 0;
-
-	for (int i = 0; i < loop->batch_len; i++) {
-		struct mor_watch *watch = loop->batch[i].data.ptr;
-		unsigned events;
-
-		if (!watch) /* ours, or stopped by a callback before it */
-			continue;
-		watch->slot = 0;
-		events = news(watch, loop->batch[i].events);
-		if (!events)
-			continue;
-		watch->fn(watch, events);
-		ran++;
-	}
-	loop->batch_len = 0;
-	return ran;
-}
-
-/* Looks until nothing is ready. A reader takes a bounded bite each time it is called; 16 bites of 64 KiB empty
- * the largest pipe we make, and a plugin that floods cannot hold the time limits up for ever. */
-static int look_again(struct mor_loop *loop)
-{
-	int ran = 0;
-
-	for (int look = 0; look < LOOKS && gather(loop, 0) > 0; look++)
-		ran += run_batch(loop);
-	return ran;
+	loop->tasks_first = false;
+	if (was && !on && !loop->dispatching && has_work(loop))
+		wake_self(loop);
 }
 
 /* ---- tasks ---- */
@@ -337,8 +243,8 @@ void mor_loop_post(struct mor_loop *loop, struct mor_task *task, mor_task_fn *fn
 	task->fn = fn;
 	task->queued = true;
 	mor_list_append(&loop->tasks, &task->node);
-	if (first && !loop->dispatching && !loop->held)
-		wake_self(loop);
+	if (first)
+		mor_loop_left_over(loop);
 }
 
 void mor_task_stop(struct mor_task *task)
@@ -349,31 +255,18 @@ void mor_task_stop(struct mor_task *task)
 	mor_list_remove(&task->node);
 }
 
-/* The tasks that are queued now, not those they post. They stay in a list, so any of them can be stopped. */
-static int run_round(struct mor_loop *loop)
+static int run_tasks(struct mor_loop *loop)
 {
-	struct mor_list round, *node;
 	int ran = 0;
 
-	mor_list_init(&round);
-	while ((node = mor_list_pop(&loop->tasks)))
-		mor_list_append(&round, node);
-	while ((node = mor_list_pop(&round))) {
-		struct mor_task *task = mor_container_of(node, struct mor_task, node);
+	mor_loop_begin_part(loop);
+	while (!mor_list_empty(&loop->tasks) && !mor_loop_step(loop)) {
+		struct mor_task *task = mor_container_of(mor_list_pop(&loop->tasks), struct mor_task, node);
 
 		task->queued = false;
 		task->fn(task);
 		ran++;
 	}
-	return ran;
-}
-
-static int run_tasks(struct mor_loop *loop)
-{
-	int ran = 0;
-
-	for (int round = 0; round < TASK_ROUNDS && !mor_list_empty(&loop->tasks); round++)
-		ran += run_round(loop);
 	return ran;
 }
 
@@ -404,31 +297,52 @@ static void bury(struct mor_loop *loop)
 /* ---- dispatch ---- */
 
 /* Timers are judged only when the timerfd says that the earliest deadline has passed, so a dispatch without one
- * reads no clock. What is readable by then is read before the verdict: look again after the clock was read. */
-static int judge_timers(struct mor_loop *loop)
+ * reads no clock. */
+static bool begin_judging(struct mor_loop *loop)
 {
-	int ran = 0;
-
 	if (!loop->rang && !loop->is_virtual)
-		return 0;
+		return false;
 	loop->rang = false;
 	loop->now_ms = clock_ms(loop);
 	loop->now_known = true;
 	if (mor_timers_next(loop) > loop->now_ms)
+		return false;
+	loop->judging = true;
+	loop->caught_up = false;
+	loop->judged_ms = loop->now_ms;
+	loop->judged_order = loop->next_order;
+	loop->round++;
+	loop->calm = 0;
+	return true;
+}
+
+/* What is readable by then is read before the verdict. */
+static int judge_timers(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	if (!loop->judging && !begin_judging(loop))
 		return 0;
-	ran = look_again(loop);
+	mor_loop_begin_part(loop);
+	while (!loop->caught_up) {
+		if (mor_loop_step(loop) || mor_look_begin(loop, 0) < 0)
+			return ran;
+		ran += mor_look_run(loop);
+	}
+	mor_loop_begin_part(loop);
 	return ran + mor_timers_run(loop);
 }
 
 static int turn(struct mor_loop *loop, int timeout_ms)
 {
-	int found = gather(loop, timeout_ms), ran;
+	int found = mor_look_begin(loop, has_work(loop) ? 0 : timeout_ms), ran;
 
 	if (found < 0)
 		return found;
 	loop->dispatching = true;
 	loop->now_known = false;
-	ran = run_batch(loop);
+	mor_loop_begin_part(loop);
+	ran = mor_look_run(loop);
 	ran += judge_timers(loop);
 	ran += run_tasks(loop);
 	bury(loop);
@@ -454,7 +368,7 @@ static int run_tasks_only(struct mor_loop *loop)
 	ran = run_tasks(loop);
 	bury(loop);
 	loop->dispatching = false;
-	settle(loop);
+	mor_loop_arm(loop);
 	return ran;
 }
 
@@ -462,10 +376,14 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	if (loop->held && !mor_list_empty(&loop->tasks))
+	/* Not twice in a row: where tasks are left over the others have their turn first. */
+	if (loop->held && !loop->tasks_first && !mor_list_empty(&loop->tasks)) {
+		loop->tasks_first = true;
 		return run_tasks_only(loop);
+	}
+	loop->tasks_first = false;
 	/* The timerfd ends the sleep for a deadline: no clock is read, no other timer is set up. */
-	return turn(loop, mor_list_empty(&loop->tasks) ? timeout_ms : 0);
+	return turn(loop, timeout_ms);
 }
 
 int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
@@ -482,7 +400,7 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 	do {
 		int64_t next = mor_timers_next(loop);
 
-		if (!mor_list_empty(&loop->tasks) && next > loop->virtual_ms)
+		if (has_work(loop) && next > loop->virtual_ms)
 			next = loop->virtual_ms;
 		if (next > target)
 			next = target;
@@ -492,6 +410,6 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 		if (r < 0)
 			return r;
 		ran += r;
-	} while (loop->virtual_ms < target || mor_timers_next(loop) <= target || !mor_list_empty(&loop->tasks));
+	} while (loop->virtual_ms < target || mor_timers_next(loop) <= target || has_work(loop));
 	return ran;
 }

@@ -3,15 +3,19 @@
  *
  * mor_loop_fd() is readable whenever something is due; mor_loop_dispatch() does what is due and never
  * blocks. Order inside one dispatch, which the time limits rest on:
- *   1. one wait for descriptors; every ready watch runs (what is readable is read)
+ *   1. one look at the descriptors; every ready watch runs once (a reader takes a bounded bite)
  *   2. if the timerfd has fired, expired timers run, judged by one clock reading. Before they do, the loop
- *      looks at its descriptors again, without blocking, until a look that began after that reading finds
- *      nothing ready (at most 16 looks), so an answer that was in the pipe in time is seen before its
- *      time-out, however late dispatch came. A dispatch in which no timer has expired makes one wait only
- *   3. tasks posted with mor_loop_post() run until none is left (a task may post more; those posted
- *      while tasks run are done in the same dispatch, up to 64 rounds)
+ *      looks at its descriptors again, without blocking, until everything that was readable at that reading
+ *      has been read: a look finds nothing ready, or only watches that have taken as much since as a pipe
+ *      holds. So an answer that was in the pipe in time is seen before its time-out, however late dispatch
+ *      came. A dispatch in which no timer has expired makes one wait only
+ *   3. tasks posted with mor_loop_post() run until none is left, those that they post included
  *   4. what was handed to mor_loop_free_later() is freed
  * A watch, timer or task removed by an earlier callback of the same dispatch does not run.
+ *
+ * No part of a dispatch is long: each of the first three ends after MOR_LOOP_SLICE steps (callbacks, and what
+ * they add with mor_loop_charge()) or 2 ms. What is left over is done by the next dispatch, in the same
+ * order, and the descriptor is readable until then.
  *
  * Watches, timers and tasks are embedded in their owner's struct, zero-initialised, and owned by it.
  *
@@ -63,8 +67,20 @@ int64_t mor_loop_now_ms(struct mor_loop *loop);
 void mor_loop_refresh_now(struct mor_loop *loop);
 /* When `in_ms` from mor_loop_now_ms() have surely passed: a tick is added for what that clock may lie behind. */
 int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms);
+/* In a timer's callback: the clock reading by which it was judged to be due. What was readable then has been read,
+ * though it may be some dispatches ago. */
+int64_t mor_loop_judged_ms(const struct mor_loop *loop);
 /* Virtual clock only: moves time forward, running everything that becomes due on the way, in order. */
 int mor_loop_advance(struct mor_loop *loop, uint32_t ms);
+
+/* ---- bounded work ---- */
+
+#define MOR_LOOP_SLICE 512 /* steps; one is about what a small message costs */
+/* Counts work beyond the one step that each callback is. */
+void mor_loop_charge(struct mor_loop *loop, unsigned steps);
+/* For a callback that could go on and on: counts one step. true: enough for this dispatch; the rest belongs in a task,
+ * or behind mor_watch_again(). Outside a dispatch always false: whoever called decides how long it takes. */
+bool mor_loop_spent(struct mor_loop *loop);
 
 /* System calls the loop has made by itself, for tests and the bench. */
 struct mor_loop_counts {
@@ -83,6 +99,11 @@ struct mor_watch {
 	int fd;
 	unsigned events;       /* what is asked for */
 	uint32_t slot;         /* private: place of its event in the batch being run, plus 1 */
+	uint32_t round;        /* private: the judgement of timers that `goal` is about */
+	bool counts;           /* set by the owner: it adds what it reads to `taken`. Else 16 calls are a whole pipe */
+	bool waits;            /* private: in the list of those to be called again */
+	uint64_t taken, goal;  /* bytes */
+	struct mor_list node;  /* private */
 };
 /* The watch must not be watching. events may be 0: a hang-up is then told once, not again and again, so a
  * paused reader does not spin. 0 or a status with errno. */
@@ -90,6 +111,11 @@ int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsi
 int mor_watch_change(struct mor_watch *watch, unsigned events);
 /* Fine on one that is not watching. Before the fd is closed, always; does not close it. */
 void mor_watch_stop(struct mor_watch *watch);
+/* In the next look it is called, with MOR_READABLE, whatever its descriptor and `events` say: for a reader that has
+ * read more than it may deal with at once. Until then timers wait as they do for what is readable. */
+void mor_watch_again(struct mor_watch *watch);
+#define MOR_LOOP_PIPE (1024 * 1024) /* the largest pipe that anybody here makes */
+#define MOR_LOOP_BITE (256 * 1024)  /* what a watch that `counts` may read in one call */
 
 /* --- timers (binary heap) --- */
 typedef void mor_timer_fn(struct mor_timer *timer);

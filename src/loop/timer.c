@@ -132,17 +132,19 @@ void mor_timer_stop(struct mor_timer *timer)
 
 int mor_timers_run(struct mor_loop *loop)
 {
-	/* A timer set by a callback is due no earlier than those that were there, and comes after them: the
-	 * first one with a newer order ends the round, and 0 ms set again and again cannot keep us here. */
-	uint64_t newer = loop->next_order;
 	int ran = 0;
 
-	while (mor_timers_next(loop) <= loop->now_ms && loop->heap[0]->order < newer) {
+	/* A timer set since the judgement began is due no earlier than those that were there, and comes after them: the
+	 * first one with a newer order ends the round, and 0 ms set again and again cannot keep us here. */
+	while (mor_timers_next(loop) <= loop->judged_ms && loop->heap[0]->order < loop->judged_order) {
 		struct mor_timer *timer = loop->heap[0];
 
+		if (mor_loop_step(loop))
+			return ran;
 		mor_timer_stop(timer);
 		timer->fn(timer);
 		ran++;
 	}
+	loop->judging = false;
 	return ran;
 }

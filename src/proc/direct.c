@@ -79,9 +79,12 @@ static void on_started_task(struct mor_task *task)
 
 static void on_child_end(struct mor_child *child, const struct mor_child_exit *how)
 {
-	struct mor_proc_exit ended = { .how = *how };
+	mor_proc_tell_exited(mor_container_of(child, struct mor_proc, child), how);
+}
 
-	mor_proc_tell_exited(mor_container_of(child, struct mor_proc, child), &ended);
+static void direct_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret)
+{
+	ret->how = proc->exit;
 }
 
 static int direct_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
@@ -130,4 +133,5 @@ static void direct_end(struct mor_proc *proc)
 		mor_child_reap(&proc->child, NULL);
 }
 
-const struct mor_proc_ops mor_proc_direct = { .start = direct_start, .order = direct_order, .end = direct_end };
+const struct mor_proc_ops mor_proc_direct = { .start = direct_start, .order = direct_order, .end = direct_end,
+					      .how_ended = direct_how_ended };

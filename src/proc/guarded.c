@@ -128,12 +128,16 @@ static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret
 		snprintf(ret->text, sizeof(ret->text), "killed, but some of its processes hang in the kernel");
 }
 
-static void fill_lost(const struct mor_child_exit *how, struct mor_proc_exit *ret)
+static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret)
 {
 	char text[48];
 
-	*ret = (struct mor_proc_exit){ .lost = true };
-	mor_exit_text(how, text, sizeof(text));
+	if (proc->last.kind == MOR_RECORD_EXITED) {
+		fill_exit(&proc->last, ret);
+		return;
+	}
+	ret->lost = true;
+	mor_exit_text(&proc->exit, text, sizeof(text));
 	snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
 }
 
@@ -157,7 +161,6 @@ static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *rec
 static void on_guardian_end(struct mor_child *child, const struct mor_child_exit *how)
 {
 	struct mor_proc *proc = mor_container_of(child, struct mor_proc, child);
-	struct mor_proc_exit ended = { 0 };
 	const struct mor_record *last = &proc->last;
 
 	on_record(&proc->records, 0);
@@ -168,13 +171,9 @@ static void on_guardian_end(struct mor_child *child, const struct mor_child_exit
 		tell_exec_failed(proc, last->kind && last->kind != MOR_RECORD_EXITED ? last : NULL, how);
 		return;
 	}
-	if (last->kind == MOR_RECORD_EXITED) {
-		fill_exit(last, &ended);
-	} else {
+	if (last->kind != MOR_RECORD_EXITED)
 		mor_scratch_drop(proc->scratch);
-		fill_lost(how, &ended);
-	}
-	mor_proc_tell_exited(proc, &ended);
+	mor_proc_tell_exited(proc, how);
 }
 
 /* ---- start ---- */
@@ -367,4 +366,5 @@ static void guarded_end(struct mor_proc *proc)
 
 const struct mor_proc_ops mor_proc_guarded = {
 	.start = guarded_start, .order = guarded_order, .set_view = guarded_set_view, .end = guarded_end,
+	.how_ended = guarded_how_ended,
 };

@@ -36,17 +36,21 @@ bool mor_shebang_read(const char *path, struct mor_shebang *ret);
 
 struct mor_stderr;
 typedef void mor_stderr_fn(struct mor_stderr *err, struct mor_slice line);
+typedef void mor_stderr_over_fn(struct mor_stderr *err);
 struct mor_stderr {
 	struct mor_watch watch;
 	mor_stderr_fn *on_line;
+	mor_stderr_over_fn *on_over;  /* set: the process has ended; called once the rest is told */
+	int rest;                     /* bytes that the pipe held then, less what was read since  */
 	struct mor_stderr_keep *keep; /* made when the first byte comes: a quiet plugin costs nothing */
 	uint64_t bytes;
 	int fd;
 };
 /* Takes the descriptor over, also on failure. 0 or a status. */
 int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line);
-/* Reads what the pipe holds now, without waiting for EOF, and tells the unfinished line too. */
-void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err);
+/* Reads what the pipe holds now, without waiting for EOF, and tells the unfinished line too; then `on_over`, at once or,
+ * where there is much, in a later dispatch. Nothing is called after mor_stderr_stop(). */
+void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr_over_fn *on_over);
 /* Stops and closes. What was kept stays until mor_stderr_fini(), for callers up the stack. */
 void mor_stderr_stop(struct mor_stderr *err);
 void mor_stderr_fini(struct mor_stderr *err);
@@ -61,6 +65,8 @@ struct mor_proc_ops {
 	void (*order)(struct mor_proc *proc, enum mor_order order);
 	int (*set_view)(struct mor_proc *proc, struct mor_slice texts); /* NULL: cannot */
 	void (*end)(struct mor_proc *proc); /* it runs: kills it and reaps our child */
+	/* It has ended, and our child with the status proc->exit. An empty text is filled by the caller. */
+	void (*how_ended)(const struct mor_proc *proc, struct mor_proc_exit *ret);
 };
 extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
 
@@ -75,6 +81,7 @@ struct mor_proc {
 	struct mor_grave grave;
 	int pid, in, out;        /* the plugin's; 0 until it is known                      */
 	bool freed, told;
+	struct mor_child_exit exit; /* of our child                                        */
 	/* guarded */
 	struct mor_watch records;
 	struct mor_record last;  /* what ended it; kind 0: it runs                         */
@@ -87,8 +94,8 @@ struct mor_proc {
 /* No-op when told already. Nothing may come before STARTED. */
 void mor_proc_tell_started(struct mor_proc *proc);
 int mor_proc_hear_stderr(struct mor_proc *proc); /* 0 or a status with errno */
-/* Fills the text unless it is there, tells the rest of stderr, then the end. */
-void mor_proc_tell_exited(struct mor_proc *proc, struct mor_proc_exit *ended);
+/* Tells the rest of stderr, then the end. */
+void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how);
 int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path);
 void mor_proc_kill_unwatched(pid_t pid, bool group);
 /* An embedder that closed its stdio gets pipes on 0, 1 and 2; dup2() in the child would then overwrite one end with

@@ -102,18 +102,33 @@ int mor_proc_hear_stderr(struct mor_proc *proc)
 	return mor_stderr_start(proc->loop, &proc->err, proc->err.fd, on_stderr_line);
 }
 
-void mor_proc_tell_exited(struct mor_proc *proc, struct mor_proc_exit *ended)
+void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret)
 {
-	mor_proc_tell_started(proc);
-	if (!proc->freed)
-		mor_stderr_finish(proc->loop, &proc->err);
+	*ret = (struct mor_proc_exit){ 0 };
+	proc->ops->how_ended(proc, ret);
+	if (!ret->text[0])
+		mor_exit_text(&ret->how, ret->text, sizeof(ret->text));
+}
+
+static void on_stderr_over(struct mor_stderr *err)
+{
+	struct mor_proc *proc = mor_container_of(err, struct mor_proc, err);
+	struct mor_proc_exit ended;
+
 	if (proc->freed)
 		return;
-	if (!ended->text[0])
-		mor_exit_text(&ended->how, ended->text, sizeof(ended->text));
-	mor_trace(MOR_TRACE_PROC, "pid %d %s", proc->pid, ended->text);
+	mor_proc_how_ended(proc, &ended);
+	mor_trace(MOR_TRACE_PROC, "pid %d %s", proc->pid, ended.text);
 	if (proc->events.on_exited)
-		proc->events.on_exited(proc->arg, ended);
+		proc->events.on_exited(proc->arg, &ended);
+}
+
+void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how)
+{
+	proc->exit = *how;
+	mor_proc_tell_started(proc);
+	if (!proc->freed)
+		mor_stderr_finish(proc->loop, &proc->err, on_stderr_over);
 }
 
 /* ---- start ---- */

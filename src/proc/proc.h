@@ -40,8 +40,8 @@ struct mor_proc_events {
 	void (*on_exec_failed)(void *arg, const struct mor_exec_failure *failure);
 	/* At most MOR_STDERR_LINE bytes, no newline, not always UTF-8; may lie in the loop's scratch. */
 	void (*on_stderr)(void *arg, struct mor_slice line);
-	/* All of stderr has been told. What stdout still holds is there for the owner to read, to EAGAIN or EOF,
-	 * inside this event: a descendant that left the group may hold the pipe open, so EOF may never come. */
+	/* All of stderr has been told. What stdout still holds is there for the owner to read, no further than it reached
+	 * now: a descendant that left the group may hold the pipe open, and write to it for ever. */
 	void (*on_exited)(void *arg, const struct mor_proc_exit *how);
 	/* Answers one mor_proc_set_view(), in their order; NULL: it is done. Code: MORTISE_ENOTFOUND, MORTISE_EINVAL,
 	 * MORTISE_EJAIL. None comes after the end. */
@@ -78,6 +78,9 @@ enum mor_order { MOR_ORDER_TERM, MOR_ORDER_KILL };
 /* To the whole group: the child leads it. TERM is followed by SIGCONT, without which a stopped
  * process would not hear it. After the end it does nothing. */
 void mor_proc_order(struct mor_proc *proc, enum mor_order order);
+
+/* From on_exited on: the same again. */
+void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 
 /* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_VIEW_TEXTS bytes. 0, or
  * MORTISE_ECLOSED (no process, or not with this back end), MORTISE_EOVERLOAD (the guardian has not taken the last ones). */

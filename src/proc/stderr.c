@@ -153,35 +153,66 @@ static void take(struct mor_stderr *err, struct mor_slice bytes)
 
 /* ---- reading ---- */
 
-/* One read. Bytes, 0 at the end, -errno; -EAGAIN when there is nothing now. */
-static ssize_t read_some(struct mor_loop *loop, struct mor_stderr *err)
+/* One read, of no more than can be told in a short time if every byte were a line. Bytes, 0 at the end, -errno; -EAGAIN
+ * when there is nothing now. */
+static ssize_t read_some(struct mor_stderr *err)
 {
-	char little[512], *into = mor_loop_scratch(loop);
-	size_t room = into ? MOR_LOOP_SCRATCH : sizeof(little);
+	char some[1024];
 	ssize_t n;
 
-	/* A plugin must not block on a full stderr because we are short of memory. */
-	if (!into)
-		into = little;
 	do
-		n = read(err->fd, into, room);
+		n = read(err->fd, some, sizeof(some));
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	take(err, (struct mor_slice){ into, (size_t)n });
+	take(err, (struct mor_slice){ some, (size_t)n });
 	return n;
+}
+
+/* Nothing more is told of it. */
+static void over(struct mor_stderr *err)
+{
+	mor_stderr_over_fn *on_over = err->on_over;
+
+	if (err->fd >= 0)
+		tell_partial(err);
+	mor_stderr_stop(err);
+	err->on_over = NULL;
+	if (on_over)
+		on_over(err);
+}
+
+static void finish_some(struct mor_loop *loop, struct mor_stderr *err)
+{
+	while (err->fd >= 0 && err->rest > 0) {
+		ssize_t n;
+
+		if (mor_loop_spent(loop)) {
+			mor_watch_again(&err->watch);
+			return;
+		}
+		n = read_some(err);
+		if (n <= 0)
+			break;
+		err->rest -= (int)n;
+		mor_loop_charge(loop, 8);
+	}
+	over(err);
 }
 
 static void on_readable(struct mor_watch *watch, unsigned events)
 {
 	struct mor_stderr *err = mor_container_of(watch, struct mor_stderr, watch);
-	ssize_t n = read_some(watch->loop, err);
+	ssize_t n;
 
 	(void)events;
-	if (n > 0 || n == -EAGAIN || err->fd < 0)
+	if (err->on_over) {
+		finish_some(watch->loop, err);
 		return;
-	tell_partial(err);
-	mor_stderr_stop(err);
+	}
+	n = read_some(err);
+	if (n <= 0 && n != -EAGAIN && err->fd >= 0)
+		over(err);
 }
 
 int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line)
@@ -195,23 +226,14 @@ int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_
 	return r;
 }
 
-void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err)
+void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr_over_fn *on_over)
 {
-	int held = 0;
-
+	err->on_over = on_over;
+	err->rest = 0;
 	/* No more than the pipe held when we came: a descendant may write to it for ever. */
-	if (err->fd >= 0 && ioctl(err->fd, FIONREAD, &held) < 0)
-		held = 0;
-	while (err->fd >= 0 && held > 0) {
-		ssize_t n = read_some(loop, err);
-
-		if (n <= 0)
-			break;
-		held -= (int)n;
-	}
-	if (err->fd >= 0)
-		tell_partial(err);
-	mor_stderr_stop(err);
+	if (err->fd >= 0 && ioctl(err->fd, FIONREAD, &err->rest) < 0)
+		err->rest = 0;
+	finish_some(loop, err);
 }
 
 void mor_stderr_stop(struct mor_stderr *err)

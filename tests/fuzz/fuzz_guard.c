@@ -184,7 +184,7 @@ static void read_stderr(const uint8_t *data, size_t size, unsigned cut)
 		all += (size_t)n;
 		mor_loop_dispatch(the_loop());
 	}
-	mor_stderr_finish(the_loop(), &err);
+	mor_stderr_finish(the_loop(), &err, NULL);
 	/* Every line, and long ones in pieces; nothing twice. A CR at a line's end is not told. */
 	CHECK(lines_told >= newlines && bytes_told <= size - newlines && err.bytes == size);
 	CHECK(strlen(mor_stderr_last(&err)) <= MOR_STDERR_LINE);

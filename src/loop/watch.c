@@ -1,0 +1,236 @@
+/*
+ * Descriptors, and looks at them. A look is one epoll_wait and one call of each watch that is ready, or that has asked to be
+ * called again; where that is too much for one dispatch, the next one goes on with the same look.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "base/error.h"
+#include "loop/inside.h"
+
+/* ---- watches ---- */
+
+static struct epoll_event interest(struct mor_watch *watch)
+{
+	struct epoll_event event = { .data.ptr = watch };
+
+	if (watch->events & MOR_READABLE)
+		event.events |= EPOLLIN;
+	if (watch->events & MOR_WRITABLE)
+		event.events |= EPOLLOUT;
+	/* epoll cannot be told to keep a hang-up to itself; on the edge it is told only once. */
+	if (watch->events == 0)
+		event.events = EPOLLET;
+	return event;
+}
+
+int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsigned events, mor_watch_fn *fn)
+{
+	struct epoll_event event;
+
+	assert(!watch->loop);
+	watch->events = events;
+	event = interest(watch);
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return MORTISE_ESYSTEM;
+	watch->loop = loop;
+	watch->fd = fd;
+	watch->fn = fn;
+	watch->slot = 0;
+	watch->waits = false;
+	loop->watches++;
+	return 0;
+}
+
+int mor_watch_change(struct mor_watch *watch, unsigned events)
+{
+	unsigned before = watch->events;
+	struct epoll_event event;
+
+	assert(watch->loop);
+	if (events == before)
+		return 0;
+	watch->events = events;
+	event = interest(watch);
+	if (epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event) < 0) {
+		watch->events = before;
+		return MORTISE_ESYSTEM;
+	}
+	return 0;
+}
+
+static void forget_wait(struct mor_watch *watch)
+{
+	if (!watch->waits)
+		return;
+	watch->waits = false;
+	mor_list_remove(&watch->node);
+}
+
+void mor_watch_stop(struct mor_watch *watch)
+{
+	struct mor_loop *loop = watch->loop;
+	int r;
+
+	if (!loop)
+		return;
+	r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+	/* Fails only if the descriptor was closed first; its event could then come to freed memory. */
+	assert(r == 0);
+	(void)r;
+	if (watch->slot)
+		loop->batch[watch->slot - 1].data.ptr = NULL;
+	forget_wait(watch);
+	watch->slot = 0;
+	watch->loop = NULL;
+	loop->watches--;
+}
+
+void mor_watch_again(struct mor_watch *watch)
+{
+	struct mor_loop *loop = watch->loop;
+
+	assert(loop);
+	if (watch->waits)
+		return;
+	watch->waits = true;
+	mor_list_append(&loop->again, &watch->node);
+	mor_loop_left_over(loop);
+}
+
+/* ---- looks ---- */
+
+/* Our own two descriptors, or a watch. */
+static void sort_event(struct mor_loop *loop, int at)
+{
+	void *who = loop->batch[at].data.ptr;
+
+	if (who == &loop->timer_fd || who == &loop->wake_fd) {
+		if (who == &loop->timer_fd) {
+			loop->armed_ms = MOR_NEVER;
+			loop->rang = true;
+		}
+		loop->batch[at].data.ptr = NULL;
+		return;
+	}
+	((struct mor_watch *)who)->slot = (uint32_t)at + 1;
+	loop->found++;
+}
+
+static void call_waiting(struct mor_loop *loop)
+{
+	struct mor_list *node;
+
+	while ((node = mor_list_pop(&loop->again))) {
+		mor_list_append(&loop->due, node);
+		loop->found++;
+	}
+}
+
+int mor_look_begin(struct mor_loop *loop, int timeout_ms)
+{
+	int count;
+
+	if (loop->batch_at < loop->batch_len || !mor_list_empty(&loop->due))
+		return loop->found;
+	count = epoll_wait(loop->epoll_fd, loop->batch, MOR_LOOP_BATCH, timeout_ms);
+	loop->counts.waits++;
+	loop->batch_len = loop->batch_at = loop->found = 0;
+	loop->look_round = loop->round;
+	loop->behind = count < 0; /* interrupted: it has seen nothing, which is not "nothing is ready" */
+	if (count < 0)
+		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
+	for (int i = 0; i < count; i++)
+		sort_event(loop, i);
+	if (!mor_list_empty(&loop->again))
+		call_waiting(loop);
+	loop->batch_len = count;
+	loop->full = count == MOR_LOOP_BATCH;
+	return loop->found;
+}
+
+/* What of the kernel's events this watch wants to hear now: an earlier callback may have changed that. */
+static unsigned news(const struct mor_watch *watch, uint32_t happened)
+{
+	bool ended = happened & (EPOLLHUP | EPOLLERR);
+	unsigned events = ended ? MOR_HANGUP : 0;
+
+	if (ended || (happened & EPOLLIN))
+		events |= watch->events & MOR_READABLE;
+	if (ended || (happened & EPOLLOUT))
+		events |= watch->events & MOR_WRITABLE;
+	return events;
+}
+
+/* May it still hold something that was there when the clock was read? A pipe holds MOR_LOOP_PIPE; and what was read last
+ * may not have been dealt with, as nobody reads before he has. */
+static bool is_behind(struct mor_loop *loop, struct mor_watch *watch)
+{
+	const uint64_t all = MOR_LOOP_PIPE + MOR_LOOP_BITE;
+	bool behind;
+
+	if (watch->round != loop->round) {
+		watch->round = loop->round;
+		watch->goal = watch->taken + all;
+	}
+	behind = watch->taken < watch->goal;
+	if (!watch->counts)
+		watch->taken += all / 16;
+	return behind;
+}
+
+static void run_watch(struct mor_loop *loop, struct mor_watch *watch, unsigned events)
+{
+	forget_wait(watch);
+	if (loop->judging && is_behind(loop, watch))
+		loop->behind = true;
+	watch->fn(watch, events);
+}
+
+/* The next of the look that has something to hear; NULL: it is over. */
+static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_events)
+{
+	while (loop->batch_at < loop->batch_len) {
+		const struct epoll_event *event = &loop->batch[loop->batch_at++];
+		struct mor_watch *watch = event->data.ptr;
+
+		if (!watch) /* ours, or stopped by a callback before it */
+			continue;
+		watch->slot = 0;
+		*ret_events = news(watch, event->events);
+		if (*ret_events)
+			return watch;
+	}
+	*ret_events = MOR_READABLE;
+	return mor_list_empty(&loop->due) ? NULL : mor_container_of(loop->due.next, struct mor_watch, node);
+}
+
+/* Has everything been read that was readable when the clock was? Where more are ready than one look shows, they come in
+ * turns: as many in a row as there are watches must have nothing old any more. */
+static void look_is_over(struct mor_loop *loop)
+{
+	loop->batch_len = loop->batch_at = 0;
+	if (!loop->judging || loop->look_round != loop->round)
+		return;
+	loop->calm = loop->behind ? 0 : loop->calm + (size_t)loop->found;
+	if (!loop->behind && (!loop->full || loop->calm >= loop->watches))
+		loop->caught_up = true;
+}
+
+int mor_look_run(struct mor_loop *loop)
+{
+	int ran = 0;
+
+	while (!mor_loop_step(loop)) {
+		unsigned events;
+		struct mor_watch *watch = next_of_look(loop, &events);
+
+		if (!watch) {
+			look_is_over(loop);
+			break;
+		}
+		run_watch(loop, watch, events);
+		ran++;
+	}
+	return ran;
+}
