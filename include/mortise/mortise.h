@@ -445,6 +445,44 @@ typedef struct mortise_jail_result {
  * a host is given; not from a callback. */
 MORTISE_API int mortise_jail_run(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err);
 
+/* ---- Undoing what a confined program wrote ---- */
+
+/* One run of one program, or of a plugin and its restarts: give mortise_undo_store() as the setting or policy
+ * "undo" (sandbox.undo=...), let it run, and when nothing of it is left running undo, or free to keep what it changed. What
+ * its guardian saves before the first change of each file is kept in the store; a change that cannot be saved is refused to
+ * the program (EDQUOT: more than 1 GiB of files, or 100,000 changes). If this process is killed the guardian undoes. */
+typedef struct mortise_undo mortise_undo;
+
+/* One line for people: what stays as it is and why, or what came of earlier runs in this workspace that were killed. */
+typedef void mortise_undo_note_fn(const char *text, void *arg);
+
+typedef struct mortise_undo_options {
+	size_t size;
+	const char *directory; /* absolute: where stores are kept, for this user alone; made if it is not there         */
+	const char *workspace; /* absolute: what is undone is below it                                                  */
+	const char *name;      /* whose run it is; NULL: "a plugin"                                                     */
+	mortise_undo_note_fn *on_note; /* or NULL; called inside of mortise_undo_new() and mortise_undo_run() only       */
+	void *arg;
+} mortise_undo_options;
+
+typedef struct mortise_undo_result {
+	size_t size;         /* set by the caller: sizeof(mortise_undo_result)                                   */
+	unsigned changed;    /* names that were changed, made and removed, and now are as they were before       */
+	unsigned created, removed;
+	unsigned left;       /* names that stay as they are, mostly because somebody else has changed them since */
+	unsigned refused;    /* 1: the program was refused a change that could not be saved                       */
+	unsigned reserved;
+} mortise_undo_result;
+
+/* Also looks for stores of this workspace that were left behind, and settles them: on_note says how. MORTISE_ESYSTEM: the
+ * store cannot be made. Any thread. */
+MORTISE_API int mortise_undo_new(const mortise_undo_options *opt, mortise_undo **ret, mortise_error *err);
+MORTISE_API const char *mortise_undo_store(const mortise_undo *undo); /* borrowed */
+/* Once. Nothing of the program may run any more. MORTISE_ESYSTEM: nothing was undone. */
+MORTISE_API int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error *err);
+/* Removes the store; the program's changes stay, if they were not undone. NULL is fine. Returns NULL. */
+MORTISE_API mortise_undo *mortise_undo_free(mortise_undo *undo);
+
 /* What this machine supports, found out by trying: one object, mortise-doctor(1) lists its members. Free with
  * mortise_free(). Starts short-lived processes. Any thread. */
 MORTISE_API int mortise_doctor(char **ret_json);

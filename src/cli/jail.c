@@ -12,11 +12,12 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "cli/undo.h"
 #include "jail/policy.h"
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;
-	bool write, network, spawn, pidns;
+	bool write, undo, network, spawn, pidns;
 	struct mor_opt_list read, limit, env;
 	uint32_t landlock_abi;
 	struct mor_common_args common;
@@ -28,6 +29,7 @@ static const struct mor_option jail_options[] = {
 	{ "write", 0, NULL,
 	  "it may write there too, except .git/hooks and .git/config",
 	  MOR_OPT_FLAG, FIELD(write), NULL },
+	{ "undo", 0, NULL, "undo what it wrote there if it fails", MOR_OPT_FLAG, FIELD(undo), NULL },
 	{ "network", 0, NULL, "it may use the network", MOR_OPT_FLAG, FIELD(network), NULL },
 	{ "spawn", 0, NULL, "it may start programs, confined as it is", MOR_OPT_FLAG, FIELD(spawn), NULL },
 	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read), NULL },
@@ -118,6 +120,8 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 
 	if (args->write && !args->workspace)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--write needs --workspace DIR");
+	if (args->undo && !args->write)
+		return mor_fail(pairs->err, MORTISE_EINVAL, "--undo needs --workspace DIR and --write");
 	if ((r = add(pairs, "level", args->level ? args->level : "auto")) < 0 ||
 	    (r = add_path(pairs, "workspace", "workspace", args->workspace)) < 0 ||
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
@@ -178,6 +182,21 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
+/* The store is made when all else is right. */
+static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_undoing *undoing, struct pairs *pairs)
+{
+	const struct jail_args *args = cli->args;
+	char real[PATH_MAX];
+	int r;
+
+	if (!args->undo)
+		return 0;
+	if (!realpath(args->workspace, real))
+		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
+	r = mor_undoing_begin(undoing, cli, real, name, pairs->err);
+	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
+}
+
 static int jail_run(struct mor_cli *cli)
 {
 	const struct jail_args *args = cli->args;
@@ -186,6 +205,7 @@ static int jail_run(struct mor_cli *cli)
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = cli->words.tail, .env = args->env.item,
 				     .landlock_abi_cap = args->landlock_abi, .on_wakeup = on_wakeup };
 	mortise_jail_result result = { .size = sizeof(result) };
+	__attribute__((cleanup(mor_undoing_fini))) struct mor_undoing undoing = { 0 };
 	int r;
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
@@ -195,6 +215,8 @@ static int jail_run(struct mor_cli *cli)
 	opt.name = mor_base_name(cli->words.tail[0]);
 	r = make_policy(args, &pairs);
 	if (r == 0)
+		r = begin_undoing(cli, opt.name, &undoing, &pairs);
+	if (r == 0)
 		r = mortise_host_new(NULL, &opt.host, &err); /* for its wake-up: signals end the wait through it */
 	if (r == 0) {
 		opt.policy = pairs.list.item;
@@ -203,7 +225,10 @@ static int jail_run(struct mor_cli *cli)
 		mor_signals_host(NULL);
 		mortise_host_free(opt.host);
 	}
-	return report(cli, &opt, &result, r, &err);
+	mor_undoing_end(&undoing, r < 0 || result.exit_code || result.timed_out);
+	r = report(cli, &opt, &result, r, &err);
+	mor_undoing_tell(&undoing);
+	return r;
 }
 
 const struct mor_command mor_command_jail = {

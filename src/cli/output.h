@@ -47,6 +47,7 @@ const char *mor_printable_value(const struct mor_value *value, char *out, size_t
 
 /* ---- errors ---- */
 
+struct mor_undoing;
 struct mor_report {
 	const mortise_error *error;
 	mortise_json data;   /* of the plugin's error; may be absent  */
@@ -54,13 +55,14 @@ struct mor_report {
 	const char *plugin;  /* as the user typed it, for hints; or NULL */
 	const char *dialect; /* the same                         */
 	int exit_code;       /* 0: the error table's */
+	const struct mor_undoing *undoing; /* what was undone, or NULL */
 };
 
 /* What a person should read: the text, then reason, details and remedy out of the data. One line. */
 int mor_report_text(const struct mor_report *report, struct mor_buf *out);
 /* "KIND: text" on stderr. */
 void mor_report_line(struct mor_cli *cli, const struct mor_report *report);
-/* Members kind, code, message, data, rpc_code, exit_code into an open object. */
+/* Members kind, code, message, data, rpc_code, exit_code, undone into an open object. */
 void mor_report_members(struct mor_writer *w, const struct mor_report *report);
 /* The line, with --json also {"ok":false,...} on stdout. Returns the exit code. */
 int mor_fail_cli(struct mor_cli *cli, const struct mor_report *report);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/output.h"
+#include "cli/undo.h"
 
 #define METHOD_NOT_FOUND (-32601)
 
@@ -165,6 +166,8 @@ void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 	write_next_step(w, report);
 	mor_w_pair_int(w, "rpc_code", error->rpc_code);
 	mor_w_pair_int(w, "exit_code", exit_code_of(report));
+	if (report->undoing)
+		mor_undoing_member(report->undoing, w);
 }
 
 int mor_fail_cli(struct mor_cli *cli, const struct mor_report *report)

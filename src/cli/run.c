@@ -26,6 +26,7 @@ static const struct mor_option sunscreen_options[] = {
 	  "the hook's IDL; default: the one file in target/idl",
 	  MOR_OPT_TEXT, FIELD(idl), NULL },
 	{ "keep-going", 0, NULL, "a hook that fails does not keep the others from running", MOR_OPT_FLAG, FIELD(keep_going), NULL },
+	{ "keep", 0, NULL, "keep what a run that fails has changed in the workspace; else it is undone", MOR_OPT_FLAG, FIELD(keep), NULL },
 	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(yes), NULL },
 	{ 0 },
 };
@@ -136,8 +137,9 @@ const struct mor_command mor_command_run = {
 		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
 		"  --FLAG            true, at the end or before another option\n"
 		"  -- … --           a second \"--\" ends the flags too: what follows are arguments\n"
-		"Prints the summary and the files that were written. The plugin is confined to its permissions. PLUGIN is its\n"
-		"directory, or the name of one that the workspace declares (plugins in sunscreen.yml).\n"
+		"Prints the summary and the files that were written. The plugin is confined to its permissions; if it\n"
+		"fails, what it has changed in the workspace is undone. PLUGIN is its directory, or the name of one that the\n"
+		"workspace declares (plugins in sunscreen.yml).\n"
 		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
 		"'mortise call'; the text alone will do for a function with one parameter.",
 	.examples = "mortise run plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"

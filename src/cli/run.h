@@ -15,7 +15,7 @@ struct mor_run_args {
 	const char *context; /* JSON or @FILE */
 	/* Sunscreen */
 	const char *hook, *workspace, *idl;
-	bool yes, keep_going;
+	bool yes, keep_going, keep;
 	struct mor_gassist_args gassist; /* but for its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;

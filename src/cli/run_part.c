@@ -44,7 +44,7 @@ static int prepare_place(struct mor_part *p, mortise_error *err)
 	const char *workspace = p->sun->workspace;
 	int r = 0;
 
-	if (p->json && (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, err)) < 0)
+	if (p->json && (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, &p->scratch_made, err)) < 0)
 		return r;
 	if (wants_workspace(p))
 		r = add_text(p, &p->settings, "sandbox.workspace", workspace);
@@ -57,6 +57,54 @@ static int prepare_place(struct mor_part *p, mortise_error *err)
 	for (size_t i = 0; i < given->count && r == 0; i++)
 		r = mor_opt_list_add(&p->env, given->item[i]);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+}
+
+/* ---- undoing ---- */
+
+static bool is_confined(const struct mor_part *p)
+{
+	const struct mor_setting *level = mor_manifest_setting(p->manifest, "sandbox", "level");
+	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	const char *text = args->level ? args->level : level && level->text ? level->text : "";
+	bool unconfined = args->unconfined;
+
+	if (!unconfined)
+		mor_manifest_bool(p->manifest, "sandbox", "unconfined", &unconfined, NULL);
+	return !unconfined && strcmp(text, "guarded") != 0;
+}
+
+static int prepare_undoing(struct mor_part *p, mortise_error *err)
+{
+	int r;
+
+	if (p->sun->run->args->keep || !is_confined(p))
+		return 0;
+	r = mor_undoing_begin(&p->undoing, p->sun->run->cli, p->sun->workspace, p->manifest->name, err);
+	if (r == 0 && add_text(p, &p->settings, "sandbox.undo", mortise_undo_store(p->undoing.undo)) < 0)
+		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return r;
+}
+
+static void close_plugin(struct mor_part *p)
+{
+	if (p->closed)
+		return;
+	mortise_plugin_unref(p->plugin);
+	mor_session_close(&p->session);
+	p->closed = true;
+}
+
+/* Whatever it was started with is gone first: only then is there nobody who changes anything. */
+static void settle_changes(struct mor_part *p, bool failed)
+{
+	struct mor_run *run = p->sun->run;
+
+	close_plugin(p);
+	if (failed && p->begun_ms && !run->args->keep && !is_confined(p))
+		mor_undoing_add(&p->undoing, run->cli, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
+	mor_undoing_end(&p->undoing, failed);
+	if (failed && p->undoing.done && p->scratch)
+		mor_workspace_drop_scratch(p->scratch, p->scratch_made);
 }
 
 /* A look at the manifest before the host has one: what it asks for must be granted first. */
@@ -334,18 +382,22 @@ int mor_part_run(struct mor_part *p, mortise_error *err)
 	if (r == 0)
 		r = prepare_place(p, err);
 	if (r == 0)
+		r = prepare_undoing(p, err);
+	if (r == 0)
 		r = open_plugin(p, err);
 	if (r == 0)
 		r = call(p, err);
 	if (r == 0 && p->err.code == 0)
 		r = verify(p, &p->err);
+	settle_changes(p, r < 0 || p->err.code != 0);
 	return r;
 }
 
 void mor_part_fini(struct mor_part *p)
 {
-	mortise_plugin_unref(p->plugin);
-	mor_session_close(&p->session);
+	close_plugin(p);
+	mor_undoing_tell(&p->undoing); /* after the error that it follows */
+	mor_undoing_fini(&p->undoing);
 	for (size_t i = 0; i < p->owned.count; i++)
 		mor_free((char *)p->owned.item[i]);
 	mor_free(p->owned.item);

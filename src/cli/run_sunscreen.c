@@ -36,7 +36,8 @@ static struct mor_report report_of(const struct mor_part *p)
 	return (struct mor_report){ .error = &p->err,
 				    .data = { p->err_data, p->err_data ? strlen(p->err_data) : 0 },
 				    .plugin = p->typed,
-				    .exit_code = exit_code(p) };
+				    .exit_code = exit_code(p),
+				    .undoing = &p->undoing };
 }
 
 /* Before its manifest was read there is only what the user typed. */

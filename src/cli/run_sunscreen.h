@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "cli/run.h"
 #include "cli/run_words.h"
+#include "cli/undo.h"
 #include "manifest/manifest.h"
 #include "wire/json.h"
 
@@ -32,6 +33,9 @@ struct mor_part {
 	struct mor_manifest *manifest;
 	bool json;                    /* by sunscreen-plugin.json */
 	char *scratch;
+	unsigned scratch_made;        /* so many directories of it were not there before */
+	struct mor_undoing undoing;
+	bool closed;                  /* plugin and session */
 	struct mor_opt_list env, settings;
 	struct mor_opt_list owned;    /* texts of ours in them */
 	struct mor_plugin_args plugin_args;
@@ -46,7 +50,8 @@ struct mor_part {
 
 /* The manifest alone. MORTISE_EINVAL where it is no Sunscreen plugin. */
 int mor_part_load(struct mor_part *part, mortise_error *err);
-/* All of it, to the end of the process. 0, and part->err tells how it went; or a status with err. */
+/* All of it, to the end of the process, and what it has changed undone if it failed. 0, and part->err tells how it went; or a
+ * status with err. */
 int mor_part_run(struct mor_part *part, mortise_error *err);
 void mor_part_fini(struct mor_part *part);
 

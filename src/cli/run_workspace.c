@@ -181,11 +181,13 @@ int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *
 /* ---- scratch ---- */
 
 /* The workspace's content is not ours to trust: a link on the way would let a plugin write elsewhere. */
-static int make_below(int *dir, const char *name)
+static int make_below(int *dir, const char *name, unsigned *made)
 {
 	int next;
 
-	if (mkdirat(*dir, name, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(*dir, name, 0755) == 0)
+		++*made;
+	else if (errno != EEXIST)
 		return -errno;
 	next = openat(*dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0)
@@ -195,7 +197,7 @@ static int make_below(int *dir, const char *name)
 	return 0;
 }
 
-int mor_workspace_scratch(const char *workspace, const char *name, char **ret, mortise_error *err)
+int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made, mortise_error *err)
 {
 	const char *const parts[] = { ".sunscreen", "plugins", name };
 	MOR_CLEAN_TEXT char *plugins = join(workspace, ".sunscreen/plugins");
@@ -206,7 +208,7 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, m
 	dir = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = dir < 0 ? -errno : 0;
 	for (size_t i = 0; i < 3 && r == 0; i++)
-		r = make_below(&dir, parts[i]);
+		r = make_below(&dir, parts[i], ret_made);
 	if (dir >= 0)
 		close(dir);
 	if (r < 0)
@@ -214,6 +216,14 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, m
 				      workspace, name);
 	*ret = plugins ? join(plugins, name) : NULL;
 	return *ret ? 0 : no_memory(err);
+}
+
+void mor_workspace_drop_scratch(const char *scratch, unsigned made)
+{
+	MOR_CLEAN_TEXT char *path = mor_strdup(scratch);
+
+	for (char *slash; path && made && rmdir(path) == 0 && (slash = strrchr(path, '/')); made--)
+		*slash = '\0';
 }
 
 /* ---- files that were written ---- */

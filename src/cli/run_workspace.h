@@ -17,8 +17,11 @@ int mor_workspace_find(const char *given, char **ret, mortise_error *err);
 int mor_workspace_config(const char *workspace, const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err);
 /* The IDL as JSON: `given`, else the one .json file in target/idl. 1: there is one; 0: there is none, or several. */
 int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *out, mortise_error *err);
-/* Makes WORKSPACE/.sunscreen/plugins/NAME where it is not there; follows no links. mor_free(). */
-int mor_workspace_scratch(const char *workspace, const char *name, char **ret, mortise_error *err);
+/* Makes WORKSPACE/.sunscreen/plugins/NAME where it is not there; follows no links. mor_free(). *ret_made: how many of the three
+ * directories were not there. */
+int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made, mortise_error *err);
+/* Removes the innermost `made` of them again, if there is nothing in them. */
+void mor_workspace_drop_scratch(const char *scratch, unsigned made);
 
 /* One of files_written: relative to the workspace or absolute -> relative, without "." and "..", and a regular file that
  * is really inside. MORTISE_EPROTO with what is wrong. */

@@ -309,6 +309,11 @@ static bool deserted(const struct mor_broker *broker)
 	return poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
 }
 
+static bool still_waits(void *call)
+{
+	return mor_call_alive(call);
+}
+
 /* false: there is no more to answer. */
 static bool answer_one(struct mor_broker *broker)
 {
@@ -328,6 +333,10 @@ static bool answer_one(struct mor_broker *broker)
 	call.tid = (pid_t)in.asked.pid;
 	call.about[0] = 0;
 	call.doubtful = false;
+	if (broker->undo) {
+		broker->undo->wanted = still_waits;
+		broker->undo->arg = &call;
+	}
 	if (!broker->steady)
 		pthread_mutex_lock(&broker->gate);
 	result = handle(&call);
@@ -429,7 +438,7 @@ int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation)
 	return 1;
 }
 
-void mor_broker_fini(struct mor_broker *broker)
+bool mor_broker_fini(struct mor_broker *broker)
 {
 	struct timespec until;
 
@@ -437,7 +446,7 @@ void mor_broker_fini(struct mor_broker *broker)
 	if (broker->running && clock_gettime(CLOCK_REALTIME, &until) == 0) {
 		until.tv_sec += PATIENCE_S;
 		if (pthread_timedjoin_np(broker->thread, NULL, &until) != 0)
-			return;
+			return false;
 	}
 	broker->running = false;
 	mor_fd_close(&broker->told);
@@ -446,4 +455,5 @@ void mor_broker_fini(struct mor_broker *broker)
 	mor_fd_close(&broker->proc);
 	mor_fd_close(&broker->own_fds);
 	mor_fd_close(&broker->root);
+	return true;
 }

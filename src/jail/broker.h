@@ -20,9 +20,11 @@
 
 #include "jail/paths.h"
 #include "jail/plan.h"
+#include "jail/undo.h"
 
 struct mor_broker {
 	struct mor_paths *paths;
+	struct mor_undo *undo; /* NULL: what is written is not to be undone                          */
 	int listener;
 	int proc;     /* O_PATH: the /proc in which we see the plugin's pids                         */
 	int own_fds;  /* O_PATH: /proc/self/fd of ours, to open anew what a handle points to         */
@@ -57,8 +59,8 @@ int mor_broker_adopt(struct mor_broker *broker, int listener);
 void mor_broker_begin(struct mor_broker *broker);
 /* broker->told is readable. 1: a violation, in *violation, and the question stays unanswered; 0: nobody is left to ask. */
 int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation);
-/* Waits for the thread, which ends when the last one who could ask has; not for longer than a moment. */
-void mor_broker_fini(struct mor_broker *broker);
+/* Waits for the thread, which ends when the last one who could ask has; not for longer than a moment. false: it still runs. */
+bool mor_broker_fini(struct mor_broker *broker);
 
 /* ---- between the broker's files ---- */
 

@@ -48,6 +48,8 @@ static int change_mode(struct mor_call *call, int dirfd, uint64_t address, mode_
 	status = judge(call, &found);
 	if (status == 0 && S_ISLNK(found.st.st_mode))
 		status = -EOPNOTSUPP;
+	if (status == 0)
+		status = mor_undo_before_attrs(call->broker->undo, found.where, found.fd);
 	if (status == 0 && fchmodat(call->broker->own_fds, mor_fd_text(found.fd, text), mode & 0777, 0) < 0)
 		status = -errno;
 	mor_found_fini(&found);
@@ -93,6 +95,8 @@ static int change_times(struct mor_call *call, int dirfd, uint64_t address, cons
 	if (status < 0)
 		return status;
 	status = judge(call, &found);
+	if (status == 0)
+		status = mor_undo_before_attrs(call->broker->undo, found.where, found.fd);
 	if (status == 0 && utimensat(found.fd, "", times, AT_EMPTY_PATH) < 0)
 		status = -errno;
 	mor_found_fini(&found);

@@ -41,6 +41,16 @@ static void borrow_umask(const struct mor_call *call)
 
 /* ---- making ---- */
 
+/* What was made and cannot be noted must not stay. */
+static int made(struct mor_call *call, const struct mor_found *found, int flags, const char *source)
+{
+	int status = mor_undo_made(call->broker->undo, found->where, found->parent, found->name, source);
+
+	if (status < 0)
+		unlinkat(found->parent, found->name, flags);
+	return status;
+}
+
 static int make_directory(struct mor_call *call, int dirfd, uint64_t address, mode_t mode)
 {
 	struct mor_found found;
@@ -50,9 +60,11 @@ static int make_directory(struct mor_call *call, int dirfd, uint64_t address, mo
 		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." are always there */
 	/* What exists is not made: programs that make sure of a whole path must not trip over its beginning. */
 	status = present(&found) ? -EEXIST : judge(call, &found, MOR_WRITE_MKDIR);
+	if (status == 0)
+		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
 		borrow_umask(call);
-		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ? -errno : 0;
+		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ? -errno : made(call, &found, AT_REMOVEDIR, NULL);
 	}
 	mor_found_fini(&found);
 	return status;
@@ -81,10 +93,12 @@ static int make_node(struct mor_call *call, int dirfd, uint64_t address, mode_t 
 		status = mor_call_violation(call, found.where, "no device may be made");
 	else if (status == 0 && type != 0 && type != S_IFREG) /* nobody could open them: see open */
 		status = -EPERM;
+	if (status == 0)
+		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
 		borrow_umask(call);
 		fd = openat(found.parent, found.name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode & 0777);
-		status = fd < 0 ? -errno : close(fd);
+		status = fd < 0 ? -errno : close(fd) < 0 ? -errno : made(call, &found, 0, NULL);
 	}
 	mor_found_fini(&found);
 	return status;
@@ -113,8 +127,10 @@ static int make_symlink(struct mor_call *call, uint64_t target, int dirfd, uint6
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
 	status = judge(call, &found, MOR_WRITE_PLACE);
-	if (status == 0 && symlinkat(text, found.parent, found.name) < 0)
-		status = -errno;
+	if (status == 0)
+		status = mor_undo_before_make(call->broker->undo, found.where);
+	if (status == 0)
+		status = symlinkat(text, found.parent, found.name) < 0 ? -errno : made(call, &found, 0, NULL);
 	mor_found_fini(&found);
 	return status;
 }
@@ -130,6 +146,26 @@ int mor_call_symlinkat(struct mor_call *call)
 }
 
 /* ---- removing ---- */
+
+static int remove_found(struct mor_call *call, const struct mor_found *found, int flags)
+{
+	struct mor_undo *undo = call->broker->undo;
+	struct mor_undo_mark mark = mor_undo_mark(undo);
+	struct mor_undo_look look = { 0 };
+	int status = mor_undo_before_remove(undo, found->where, found->parent, found->name);
+
+	if (status == 0 && mor_undo_covers(undo, found->where))
+		status = mor_undo_look(found->parent, found->name, &look);
+	if (status < 0)
+		return status;
+	if (unlinkat(found->parent, found->name, flags) < 0) {
+		status = -errno;
+		mor_undo_take_back(undo, mark);
+		return status;
+	}
+	mor_undo_removed(undo, &look.id, found->where);
+	return 0;
+}
 
 static int remove_name(struct mor_call *call, int dirfd, uint64_t address, int flags)
 {
@@ -147,8 +183,8 @@ static int remove_name(struct mor_call *call, int dirfd, uint64_t address, int f
 		status = -ENOTDIR;
 	else
 		status = judge(call, &found, MOR_WRITE_REMOVE);
-	if (status == 0 && unlinkat(found.parent, found.name, flags) < 0)
-		status = -errno;
+	if (status == 0)
+		status = remove_found(call, &found, flags);
 	mor_found_fini(&found);
 	return status;
 }
@@ -170,6 +206,29 @@ int mor_call_unlinkat(struct mor_call *call)
 
 /* ---- moving and linking ---- */
 
+static int move_found(struct mor_call *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+{
+	struct mor_undo *undo = call->broker->undo;
+	struct mor_undo_mark mark = mor_undo_mark(undo);
+	struct mor_undo_look replaced = { 0 };
+	int status = undo ? mor_undo_before_move(undo, &(struct mor_undo_name){ from->where, from->name, from->parent },
+						 &(struct mor_undo_name){ to->where, to->name, to->parent }, flags) : 0;
+
+	if (status < 0)
+		return status;
+	if (undo && mor_undo_look(to->parent, to->name, &replaced) < 0)
+		replaced = (struct mor_undo_look){ 0 };
+	if (renameat2(from->parent, from->name, to->parent, to->name, flags) < 0) {
+		status = -errno;
+		mor_undo_take_back(undo, mark);
+		return status;
+	}
+	if (!(flags & RENAME_EXCHANGE))
+		mor_undo_removed(undo, &replaced.id, to->where);
+	mor_undo_moved(undo, from->where, to->where, flags);
+	return 0;
+}
+
 /* Both ends must be writable, and neither may hold a protected name below it: a moved .git has moved its hooks. */
 static int move(struct mor_call *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
 {
@@ -180,9 +239,7 @@ static int move(struct mor_call *call, const struct mor_found *from, const struc
 	status = judge(call, from, MOR_WRITE_PLACE);
 	if (status == 0)
 		status = judge(call, to, MOR_WRITE_PLACE);
-	if (status < 0)
-		return status;
-	return renameat2(from->parent, from->name, to->parent, to->name, flags) < 0 ? -errno : 0;
+	return status < 0 ? status : move_found(call, from, to, flags);
 }
 
 static int rename_names(struct mor_call *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
@@ -253,9 +310,13 @@ static int link_names(struct mor_call *call, int from_dir, uint64_t from_address
 		status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
 		status = judge(call, &to, MOR_WRITE_PLACE);
-		if (status == 0 && linkat(call->broker->own_fds, mor_fd_text(from.fd, text), to.parent, to.name,
-					  AT_SYMLINK_FOLLOW) < 0)
-			status = -errno;
+		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) != mor_undo_covers(call->broker->undo, to.where))
+			status = -EXDEV; /* as between two file systems: it could be changed where nothing is noted */
+		if (status == 0)
+			status = mor_undo_before_make(call->broker->undo, to.where);
+		if (status == 0)
+			status = linkat(call->broker->own_fds, mor_fd_text(from.fd, text), to.parent, to.name, AT_SYMLINK_FOLLOW) < 0
+					 ? -errno : made(call, &to, 0, from.where);
 		mor_found_fini(&to);
 	}
 	mor_found_fini(&from);

@@ -112,8 +112,39 @@ static int open_found(struct mor_call *call, const struct mor_found *found, uint
 	else
 		flags &= ~(uint64_t)(O_CREAT | O_EXCL);
 	flags &= ~(uint64_t)O_NOFOLLOW;
+	status = writes(flags) && !unnamed ? mor_undo_before_write(call->broker->undo, found->where, found->fd) : 0;
+	if (status < 0)
+		return status;
 	fd = openat(call->broker->own_fds, mor_fd_text(found->fd, text), (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
-	return fd < 0 ? -errno : mor_call_inject(call, fd, flags & O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		mor_undo_opened(call->broker->undo, found->where, fd, unnamed);
+	return mor_call_inject(call, fd, flags & O_CLOEXEC);
+}
+
+/* To undo it one must know that it was made here: somebody else may be faster. -ERESTART: somebody was. */
+static int make_file(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+{
+	struct mor_undo *undo = call->broker->undo;
+	uint64_t alone = mor_undo_covers(undo, found->where) ? O_EXCL : 0;
+	int fd, status = mor_undo_before_make(undo, found->where);
+
+	if (status < 0)
+		return status;
+	borrow_umask(call);
+	fd = openat(found->parent, found->name, (int)(flags | alone) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
+	if (fd < 0)
+		return errno == EEXIST && !(flags & O_EXCL) ? -ERESTART : -errno;
+	status = mor_undo_made(undo, found->where, found->parent, found->name, NULL);
+	if (status < 0) {
+		unlinkat(found->parent, found->name, 0);
+		close(fd);
+		return status;
+	}
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		mor_undo_opened(undo, found->where, fd, false);
+	return fd;
 }
 
 /* Makes the file below a parent that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
@@ -127,10 +158,9 @@ static int create(struct mor_call *call, const struct mor_found *found, uint64_t
 				  mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
 	if (status < 0)
 		return status;
-	borrow_umask(call);
-	fd = openat(found->parent, found->name, (int)flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
+	fd = make_file(call, found, flags, mode);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, (int)(flags & (O_APPEND | O_NOATIME | O_DIRECT))) < 0) {
 		status = -errno;
 		close(fd);
@@ -168,7 +198,7 @@ static int open_absent(struct mor_call *call, int base, bool own_base, const str
 	return status;
 }
 
-static int open_it(struct mor_call *call, const struct opening *want)
+static int open_once(struct mor_call *call, const struct opening *want)
 {
 	bool nofollow = want->flags & O_NOFOLLOW || (want->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	struct mor_found found;
@@ -182,6 +212,15 @@ static int open_it(struct mor_call *call, const struct opening *want)
 	status = open_found(call, &found, want->flags, want->mode);
 	mor_found_fini(&found);
 	return status;
+}
+
+static int open_it(struct mor_call *call, const struct opening *want)
+{
+	int status = -ERESTART;
+
+	for (int tries = 0; tries < 8 && status == -ERESTART; tries++)
+		status = open_once(call, want);
+	return status == -ERESTART ? -EBUSY : status;
 }
 
 /* Opened, and only now looked at: so without waiting for the other end of a FIFO, which regular files never notice. -1:
@@ -308,8 +347,12 @@ int mor_call_truncate(struct mor_call *call)
 				  mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
 	if (status == 0 && !S_ISREG(found.st.st_mode))
 		status = S_ISDIR(found.st.st_mode) ? -EISDIR : -EINVAL;
+	if (status == 0)
+		status = mor_undo_before_write(call->broker->undo, found.where, found.fd);
 	if (status == 0) {
 		fd = openat(call->broker->own_fds, mor_fd_text(found.fd, text), O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			mor_undo_opened(call->broker->undo, found.where, fd, false);
 		status = fd < 0 || ftruncate(fd, (off_t)mor_call_arg(call, 1)) < 0 ? -errno : 0;
 		mor_fd_close(&fd);
 	}

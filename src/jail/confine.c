@@ -135,6 +135,16 @@ const char *mor_confine_scratch(void)
 	return mor_t0.scratch.dir >= 0 ? mor_t0.scratch.path : "";
 }
 
+int mor_confine_watch_fd(void)
+{
+	return mor_t0.undo.watch;
+}
+
+void mor_confine_hear(void)
+{
+	mor_undo_hear(&mor_t0.undo);
+}
+
 int mor_confine_view(const struct mor_view_texts *grants)
 {
 	int status = 0;
@@ -149,7 +159,7 @@ int mor_confine_view(const struct mor_view_texts *grants)
 	return status;
 }
 
-void mor_confine_end(void)
+void mor_confine_end(bool alone)
 {
-	mor_t0_end();
+	mor_t0_end(alone);
 }

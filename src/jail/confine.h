@@ -64,7 +64,11 @@ struct mor_view_texts;
 int mor_confine_view(const struct mor_view_texts *grants);
 /* The directory that mor_confine_end() will remove, or "". */
 const char *mor_confine_scratch(void);
-void mor_confine_end(void);
+/* Readable: call mor_confine_hear(), which counts who has written what; -1: nothing is to be undone. */
+int mor_confine_watch_fd(void);
+void mor_confine_hear(void);
+/* alone: the host is dead, so what the plugin changed is undone, if that was asked for. */
+void mor_confine_end(bool alone);
 
 /* ---- from the launcher (launch.c), for its use ---- */
 

@@ -19,7 +19,7 @@
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
 
-struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .lock = { .fd = -1 } };
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .undo = MOR_UNDO_INIT, .lock = { .fd = -1 } };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -135,6 +135,16 @@ static int add_asked(const struct mor_plan *plan)
 	return status;
 }
 
+/* The store may lie in the workspace, if that is a home directory: then it is protected. */
+static int prepare_undo(const struct mor_plan *plan)
+{
+	int status = plan->undo ? mor_undo_begin(&mor_t0.undo, plan->undo) : 0;
+
+	if (status == 0 && mor_undo_covers(plan->undo ? &mor_t0.undo : NULL, plan->undo))
+		status = mor_paths_protect(&mor_t0.paths, plan->undo);
+	return status;
+}
+
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	unsigned flags = plan->level.flags;
@@ -149,10 +159,14 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 		status = add_asked(plan);
 	if (status < 0)
 		return failed(failure, status, "cannot take up the rules on files");
+	status = prepare_undo(plan);
+	if (status < 0)
+		return failed(failure, status, "what is needed to undo its changes cannot be kept");
 	if (prepare_scratch(plan, failure) < 0 || mor_entry_resolve(plan, &mor_t0.paths, failure) < 0)
 		return -1;
 	mor_paths_sort(&mor_t0.paths);
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
+	mor_t0.broker.undo = plan->undo ? &mor_t0.undo : NULL;
 	return status < 0 ? failed(failure, status, "/proc must be mounted") : 0;
 }
 
@@ -247,9 +261,14 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 	return status < 0 ? failed(failure, status, "cannot hand the listener to the guardian") : 0;
 }
 
-void mor_t0_end(void)
+void mor_t0_end(bool alone)
 {
-	mor_broker_fini(&mor_t0.broker); /* whatever it was doing in there is over */
+	bool over = mor_broker_fini(&mor_t0.broker); /* whatever it was doing in there */
+
+	if (over && mor_undo_end(mor_t0.broker.undo) == 0 && alone)
+		mor_undo_alone(mor_t0.broker.undo);
+	if (over)
+		mor_undo_fini(&mor_t0.undo);
 	mor_scratch_remove(&mor_t0.scratch);
 	mor_paths_fini(&mor_t0.paths);
 }

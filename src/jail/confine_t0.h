@@ -10,6 +10,7 @@ struct mor_t0 {
 	struct mor_paths paths;
 	struct mor_broker broker;
 	struct mor_scratch scratch;
+	struct mor_undo undo;
 	struct mor_landlock lock; /* L1, while it is made */
 	unsigned abi;
 };
@@ -25,6 +26,6 @@ int mor_t0_lock(struct mor_setup_failure *failure);
 int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
 /* In the launcher: capabilities, L2, filter; the listener goes over the channel. */
 int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-void mor_t0_end(void);
+void mor_t0_end(bool alone);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
- * waits for six things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is
- * ready, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies
+ * waits for seven things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is
+ * ready, a file that somebody has written, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies
  * with it.
  */
 #include <errno.h>
@@ -50,7 +50,7 @@ static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_
 {
 	mor_tree_kill(0, NULL);
 	if (guard->confined)
-		mor_confine_end();
+		mor_confine_end(false);
 	mor_record_failure(failure);
 	_exit(1);
 }
@@ -336,13 +336,14 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, WATCH, COUNT };
 	struct pollfd fds[COUNT] = {
 		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
 		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
 		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
 		[VIEW] = { .fd = mor_view_fd(), .events = POLLIN },
+		[WATCH] = { .fd = guard->confined ? mor_confine_watch_fd() : -1, .events = POLLIN },
 	};
 	struct timespec wait;
 	sigset_t but_child;
@@ -354,6 +355,8 @@ static void wait_once(struct guard *guard)
 			on_broker(guard);
 		if (fds[CHANNEL].revents)
 			on_channel(guard);
+		if (fds[WATCH].revents)
+			mor_confine_hear();
 		if (fds[VIEW].revents)
 			on_view(guard);
 		if (fds[ORDER].revents)
@@ -404,7 +407,7 @@ static _Noreturn void end(struct guard *guard)
 		on_channel(guard);
 	note_end(guard);
 	if (guard->confined)
-		mor_confine_end();
+		mor_confine_end(guard->ladder != HOST_LIVES);
 	mor_record_send(&guard->last);
 	_exit(0);
 }

@@ -142,6 +142,8 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 	for (char **path = policy->read_paths; path && *path; path++)
 		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, *path);
 	mor_plan_add_text(plan, MOR_OP_SCRATCH, policy->scratch ? policy->scratch : "");
+	if (policy->undo)
+		mor_plan_add_text(plan, MOR_OP_UNDO, policy->undo);
 }
 
 /* They are relative to the workspace; the guardian knows only whole names. */

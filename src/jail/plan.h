@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC 0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 2
+#define MOR_PLAN_VERSION 3
 #define MOR_PLAN_MAX (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -41,7 +41,8 @@ enum mor_plan_kind {
 	MOR_OP_WALL,        /* uint32: ms of wall time                                                    */
 	MOR_OP_PATH,        /* struct mor_op_path + string: a rule on files                               */
 	MOR_OP_PROTECT,     /* string: no writes below, although a rule above allows them                 */
-	MOR_OP_SCRATCH      /* string: an existing directory, or "" to make one                           */
+	MOR_OP_SCRATCH,     /* string: an existing directory, or "" to make one                           */
+	MOR_OP_UNDO         /* string: a store (undo.h), made by the host                                 */
 };
 
 /* What the guardian gives the plugin after the host's death, with which its stdin ended. */
@@ -96,6 +97,7 @@ struct mor_plan {
 	char **argv, **env;
 	char *cwd;     /* NULL: as we are                          */
 	char *scratch; /* NULL: none asked for; "": one to be made */
+	char *undo;    /* NULL: nothing is to be undone            */
 	struct mor_grace grace; /* both 0: the guardian's own */
 	uint32_t wall_ms;
 	int32_t host;

@@ -101,6 +101,8 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 		return read_text(op, &plan->cwd);
 	case MOR_OP_SCRATCH:
 		return read_text(op, &plan->scratch);
+	case MOR_OP_UNDO:
+		return read_text(op, &plan->undo);
 	case MOR_OP_PROTECT:
 		return read_text(op, NULL);
 	case MOR_OP_LIMIT:

@@ -25,6 +25,7 @@ const struct mor_policy_key mor_policy_keys[] = {
 	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
 	{ "scratch", MOR_POLICY_PATH, RULE, AT(scratch), NULL, NULL, "may write its scratch directory %s",
 	  "may write a scratch directory of its own, removed in the end" },
+	{ "undo", MOR_POLICY_PATH, MOR_POLICY_SETTING, AT(undo), NULL, NULL, "what it changes in the workspace can be undone", NULL },
 	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
 	  "may read, with all that is below: %s", "may read nothing else, except the system's libraries" },
 	{ "network", MOR_POLICY_BOOL, RULE, AT(network), "false", "permissions.network, capabilities.network",
@@ -69,6 +70,7 @@ void mor_policy_fini(struct mor_policy *policy)
 	mor_free(policy->workspace);
 	mor_free(policy->plugin_dir);
 	mor_free(policy->scratch);
+	mor_free(policy->undo);
 	list_free(policy->read_paths);
 	list_free(policy->protected_paths);
 	*policy = (struct mor_policy)MOR_POLICY_INIT;
@@ -282,6 +284,8 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	if (policy->view && policy->level == MOR_LEVEL_T0)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or t1");
+	if (policy->undo && (!mor_policy_confined(policy) || policy->view))
+		return mor_fail(err, MORTISE_EMANIFEST, "undo is set, but only what a confined plugin without a view writes can be undone");
 	if (policy->workspace_write && !policy->workspace && !policy->workspace_later && mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST, "workspace_write is true, but there is no workspace: set it");
 	return 0;

@@ -41,6 +41,7 @@ struct mor_policy {
 	char *workspace;          /* absolute, or NULL                                                               */
 	char *plugin_dir;         /* absolute, or NULL                                                               */
 	char *scratch;            /* absolute, or NULL: mortise-jail makes and removes one                           */
+	char *undo;               /* a store of mortise_undo_new(), or NULL: what it writes is not to be undone        */
 	char **read_paths;        /* absolute, recursive, NULL-terminated                                            */
 	char **protected_paths;   /* relative to the workspace; NULL: .git/hooks, .git/config                        */
 	struct mor_limits limits;

@@ -47,6 +47,7 @@ static const struct key keys[] = {
 	{ "sandbox", "workspace_write", MOR_KEY_BOOL },
 	{ "sandbox", "protected_paths", MOR_KEY_TEXTS },
 	{ "sandbox", "scratch", MOR_KEY_TEXT },
+	{ "sandbox", "undo", MOR_KEY_TEXT },
 	{ "sandbox", "read", MOR_KEY_TEXTS },
 	{ "sandbox", "network", MOR_KEY_BOOL },
 	{ "sandbox", "spawn", MOR_KEY_BOOL },

@@ -30,6 +30,9 @@ def act(what, at):
     if what == "connect":
         with socket.create_connection(("127.0.0.1", int(at)), timeout=10) as connection:
             return connection.recv(100).decode()
+    if what == "python":
+        exec(at, {"os": os, "pathlib": pathlib, "sys": sys, "time": time})  # pylint: disable=exec-used
+        return "done"
     if what == "lookup":
         return str(socket.getaddrinfo(at, 80))
     if what == "fork":

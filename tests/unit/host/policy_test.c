@@ -86,7 +86,7 @@ static void test_refused(void **state)
 	/* Keys of the struct that are no settings. */
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
 		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, workspace_write, "
-		      "protected_paths, scratch, read, network, spawn, quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes");
+		      "protected_paths, scratch, undo, read, network, spawn, quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level, const char *warns)

@@ -296,7 +296,7 @@ static void test_json(void **state)
 	assert_string_equal(
 		json,
 		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,"
-		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
+		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
 		"\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
 		"\"processes\":null,"
 		"\"text\":[\"confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\","

@@ -1,0 +1,32 @@
+/* What a confined program writes, to be undone if it fails: for mortise run and mortise jail. */
+#ifndef MOR_CLI_UNDO_H
+#define MOR_CLI_UNDO_H
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "wire/json.h"
+
+/* All zero: nothing is to be undone. */
+struct mor_undoing {
+	struct mor_cli *cli;
+	mortise_undo *undo;
+	struct mor_buf notes;       /* lines that wait for the error that they follow */
+	mortise_undo_result result; /* of mor_undoing_end() */
+	bool done, holds;           /* undone; notes are kept for later */
+};
+
+/* $XDG_STATE_HOME/mortise/undo. What came of earlier runs that were killed is told at once. */
+int mor_undoing_begin(struct mor_undoing *undoing, struct mor_cli *cli, const char *workspace, const char *name, mortise_error *err);
+/* Nothing of it runs any more. */
+void mor_undoing_end(struct mor_undoing *undoing, bool failed);
+/* A line more for mor_undoing_tell(). */
+void mor_undoing_add(struct mor_undoing *undoing, struct mor_cli *cli, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "undone: 3 files changed, 1 created", and what was not, on stderr; after the error. */
+void mor_undoing_tell(struct mor_undoing *undoing);
+/* The member "undone" with its numbers; nothing where nothing was to be undone. */
+void mor_undoing_member(const struct mor_undoing *undoing, struct mor_writer *w);
+void mor_undoing_fini(struct mor_undoing *undoing);
+
+#endif

@@ -1,0 +1,581 @@
+/*
+ * Noting what the broker is about to do. See undo.h.
+ *
+ * Who wrote a file is told by counting: inotify reports every close of a descriptor that could write. The plugin's own we
+ * have opened ourselves, so when it is dead there must be no more closes than that. All but the counting is the broker's one
+ * thread, and, when that has ended, the guardian's first, which counts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "jail/undo.h"
+
+#define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
+#define NONE UINT32_MAX
+
+struct mor_undo_known {
+	struct mor_undo_id id;
+	char *path;             /* today; NULL: it is gone, or has no name */
+	uint64_t copy, bytes;   /* saved: what it held, and since when     */
+	int64_t atime_ns, mtime_ns;
+	uint32_t opens;         /* by us, to be written                    */
+	int32_t watch;          /* -1: none                                */
+	bool ours, saved;       /* made by the plugin; what it held is in the journal */
+};
+
+bool mor_undo_covers(const struct mor_undo *undo, const char *where)
+{
+	return undo && strncmp(where, undo->store.root, undo->root_len) == 0 &&
+	       (where[undo->root_len] == '/' || !where[undo->root_len]);
+}
+
+/* Its name below the workspace. */
+static const char *below(const struct mor_undo *undo, const char *where)
+{
+	return where[undo->root_len] ? where + undo->root_len + 1 : "";
+}
+
+/* ---- what is known ---- */
+
+static struct mor_undo_known *find(struct mor_undo *undo, const struct mor_undo_id *id)
+{
+	uint32_t at = mor_undo_map_get(&undo->index, id);
+
+	return at == NONE ? NULL : &undo->known[at];
+}
+
+/* NULL: no memory. */
+static struct mor_undo_known *know(struct mor_undo *undo, const struct mor_undo_id *id, const char *path)
+{
+	struct mor_undo_known *known = find(undo, id);
+	char *copy;
+
+	if (known && known->path)
+		return known;
+	copy = mor_strdup(path);
+	if (known && copy) { /* one without a name has got one */
+		known->path = copy;
+		return known;
+	}
+	if (!copy || mor_grow(&undo->known, undo->count, &undo->room, sizeof(*undo->known)) < 0 ||
+	    mor_undo_map_put(&undo->index, id, (uint32_t)undo->count) < 0) {
+		mor_free(copy);
+		return NULL;
+	}
+	known = &undo->known[undo->count++];
+	*known = (struct mor_undo_known){ .id = *id, .path = copy, .watch = -1 };
+	return known;
+}
+
+static void count_event(struct mor_undo *undo, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		undo->blind = true;
+	else if (event->mask & IN_CLOSE_WRITE && event->wd >= 0 && (size_t)event->wd < undo->watch_room)
+		undo->closes[event->wd]++;
+}
+
+void mor_undo_hear(struct mor_undo *undo)
+{
+	char events[4096] __attribute__((aligned(8)));
+	ssize_t got;
+
+	pthread_mutex_lock(&undo->watch_gate);
+	while (undo->watch >= 0 && (got = read(undo->watch, events, sizeof(events))) > 0) {
+		for (ssize_t at = 0; at < got;) {
+			const struct inotify_event *event = (const void *)(events + at);
+
+			count_event(undo, event);
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+	}
+	pthread_mutex_unlock(&undo->watch_gate);
+}
+
+static int make_counter(struct mor_undo *undo, size_t watch)
+{
+	size_t room = undo->watch_room ? undo->watch_room : 64;
+	uint32_t *larger;
+
+	while (room <= watch)
+		room *= 2;
+	if (room == undo->watch_room)
+		return 0;
+	larger = mor_realloc(undo->closes, room * sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	memset(larger + undo->watch_room, 0, (room - undo->watch_room) * sizeof(*larger));
+	undo->closes = larger;
+	undo->watch_room = room;
+	return 0;
+}
+
+/* IN_OPEN only keeps two closes from becoming one event. Where there is no watch to be had, only what is written after the
+ * plugin's end is noticed. */
+static void watch(struct mor_undo *undo, struct mor_undo_known *known, int fd)
+{
+	char name[32];
+	int got;
+
+	if (known->watch >= 0 || undo->watch < 0)
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	pthread_mutex_lock(&undo->watch_gate);
+	got = inotify_add_watch(undo->watch, name, IN_OPEN | IN_CLOSE_WRITE);
+	if (got >= 0 && make_counter(undo, (size_t)got) == 0)
+		known->watch = got;
+	pthread_mutex_unlock(&undo->watch_gate);
+}
+
+/* ---- the journal ---- */
+
+struct draft {
+	const char *path, *other;
+	struct mor_undo_entry entry; /* texts apart */
+};
+
+static int append(struct mor_undo *undo, struct draft *draft)
+{
+	int status = mor_undo_store_add(&undo->store, &undo->journal_end, &draft->entry, draft->path, draft->other ? draft->other : "");
+
+	undo->entries += status == 0;
+	return status;
+}
+
+/* Said once: the first is what the plugin stumbled over. It has room of its own. */
+static int refuse(struct mor_undo *undo, const char *where, int error)
+{
+	struct draft draft = { .path = below(undo, where), .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
+
+	if (!undo->refused && error != EINTR)
+		undo->refused = append(undo, &draft) == 0;
+	return -error;
+}
+
+static int have_room(struct mor_undo *undo, const char *where)
+{
+	return undo->entries < MOR_UNDO_ENTRIES ? 0 : refuse(undo, where, EDQUOT);
+}
+
+static int note(struct mor_undo *undo, const char *where, struct draft *draft)
+{
+	int status = have_room(undo, where);
+
+	if (status == 0) {
+		draft->path = below(undo, where);
+		status = append(undo, draft);
+	}
+	return status;
+}
+
+static void describe(struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
+{
+	*entry = (struct mor_undo_entry){
+		.kind = kind, .mode = look->mode, .id = look->id, .uid = look->uid, .gid = look->gid, .atime_ns = look->atime_ns,
+		.mtime_ns = look->mtime_ns, .bytes = look->bytes, .links = look->links,
+	};
+}
+
+struct mor_undo_mark mor_undo_mark(const struct mor_undo *undo)
+{
+	if (!undo)
+		return (struct mor_undo_mark){ 0 };
+	return (struct mor_undo_mark){ undo->journal_end, undo->copies_end, undo->entries };
+}
+
+void mor_undo_take_back(struct mor_undo *undo, struct mor_undo_mark mark)
+{
+	if (!undo || mark.entries == undo->entries)
+		return;
+	if (ftruncate(undo->store.journal, (off_t)mark.journal_end) < 0)
+		return; /* then it stays, and is found not to have come to pass */
+	undo->journal_end = mark.journal_end;
+	undo->copies_end = mark.copies_end;
+	undo->entries = mark.entries;
+}
+
+/* ---- copies ---- */
+
+/* A handle to read it with. */
+static int open_again(int fd)
+{
+	char name[32];
+	int again;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	again = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return again < 0 ? -errno : again;
+}
+
+static int save(struct mor_undo *undo, const char *where, int fd, const struct mor_undo_look *look, struct mor_undo_known *known)
+{
+	uint64_t at = ALIGNED(undo->copies_end);
+	int from, status;
+
+	if (look->bytes > MOR_UNDO_BYTES || at > MOR_UNDO_BYTES - look->bytes)
+		return refuse(undo, where, EDQUOT);
+	from = open_again(fd);
+	if (from < 0)
+		return refuse(undo, where, -from);
+	status = mor_undo_copy(from, 0, undo->store.copies, at, look->bytes, undo->wanted, undo->arg);
+	mor_fd_close(&from);
+	if (status < 0)
+		return refuse(undo, where, -status);
+	known->copy = at;
+	known->bytes = look->bytes;
+	known->atime_ns = look->atime_ns;
+	known->mtime_ns = look->mtime_ns;
+	undo->copies_end = at + look->bytes;
+	return 0;
+}
+
+/* ---- before ---- */
+
+int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
+{
+	struct mor_undo_known *known;
+	struct mor_undo_look look;
+	struct draft draft = { 0 };
+	int status;
+
+	if (!mor_undo_covers(undo, where))
+		return 0;
+	status = mor_undo_look(fd, "", &look);
+	if (status < 0 || !S_ISREG(look.mode) || !look.links)
+		return status;
+	known = know(undo, &look.id, below(undo, where));
+	if (!known)
+		return -ENOMEM;
+	if (known->ours || known->saved)
+		return 0;
+	status = have_room(undo, where);
+	if (status == 0)
+		status = save(undo, where, fd, &look, known);
+	if (status < 0)
+		return status;
+	watch(undo, known, fd);
+	describe(&draft.entry, MOR_UNDO_CHANGED, &look);
+	draft.entry.copy = known->copy;
+	status = note(undo, where, &draft);
+	known->saved = status == 0;
+	return status;
+}
+
+/* Every time, not only the first: what comes between two changes of a mode may need the one in between. */
+int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
+{
+	struct mor_undo_look look;
+	struct draft draft = { 0 };
+	int status;
+
+	if (!mor_undo_covers(undo, where))
+		return 0;
+	status = mor_undo_look(fd, "", &look);
+	if (status < 0 || !look.links)
+		return status;
+	if (!know(undo, &look.id, below(undo, where))) /* for how its mode is left */
+		return -ENOMEM;
+	describe(&draft.entry, MOR_UNDO_ATTRS, &look);
+	return note(undo, where, &draft);
+}
+
+static int read_link(int parent, const char *name, char text[PATH_MAX])
+{
+	ssize_t len = readlinkat(parent, name, text, PATH_MAX);
+
+	if (len < 0 || len == PATH_MAX)
+		return len < 0 ? -errno : -ENAMETOOLONG;
+	text[len] = 0;
+	return 0;
+}
+
+/* What the file held first, saved now or before. */
+static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look,
+			struct mor_undo_entry *entry)
+{
+	struct mor_undo_known *known = know(undo, &look->id, below(undo, where));
+	int fd, status = 0;
+
+	if (!known)
+		return -ENOMEM;
+	if (!known->saved) {
+		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		status = fd < 0 ? -errno : save(undo, where, fd, look, known);
+		mor_fd_close(&fd);
+	}
+	entry->copy = known->copy;
+	entry->bytes = known->bytes;
+	entry->atime_ns = known->atime_ns;
+	entry->mtime_ns = known->mtime_ns;
+	return status;
+}
+
+static bool is_ours(struct mor_undo *undo, const struct mor_undo_id *id)
+{
+	const struct mor_undo_known *known = find(undo, id);
+
+	return known && known->ours;
+}
+
+static int note_removal(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look)
+{
+	struct draft draft = { 0 };
+	char text[PATH_MAX];
+	int status = have_room(undo, where);
+
+	if (status < 0)
+		return status;
+	describe(&draft.entry, MOR_UNDO_REMOVED, look);
+	/* What the plugin has made need not come back, nor what it did to it before. But through its directories other things may
+	 * have gone, and must go back that way. */
+	draft.entry.ours = !S_ISDIR(look->mode) && is_ours(undo, &look->id);
+	if (draft.entry.ours && look->links == 1)
+		draft.entry.kind = MOR_UNDO_GONE;
+	else if (draft.entry.ours)
+		draft.entry.bytes = 0; /* if it cannot be linked again, something must be there that goes back its way */
+	else if (S_ISREG(look->mode))
+		status = keep_content(undo, where, parent, name, look, &draft.entry);
+	else if (S_ISLNK(look->mode))
+		status = read_link(parent, name, text);
+	draft.other = S_ISLNK(look->mode) ? text : NULL;
+	return status < 0 ? status : note(undo, where, &draft);
+}
+
+int mor_undo_before_remove(struct mor_undo *undo, const char *where, int parent, const char *name)
+{
+	struct mor_undo_look look;
+	int status;
+
+	if (!mor_undo_covers(undo, where))
+		return 0;
+	status = mor_undo_look(parent, name, &look);
+	return status < 0 ? status : note_removal(undo, where, parent, name, &look);
+}
+
+/* Two names of one file: rename does nothing then. */
+int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from, const struct mor_undo_name *to, unsigned flags)
+{
+	bool swap = flags & RENAME_EXCHANGE;
+	struct mor_undo_look moved, there = { 0 };
+	struct draft draft = { 0 };
+	int status, found;
+
+	if (mor_undo_covers(undo, from->where) != mor_undo_covers(undo, to->where))
+		return -EXDEV;
+	if (!mor_undo_covers(undo, from->where))
+		return 0;
+	status = mor_undo_look(from->parent, from->name, &moved);
+	found = mor_undo_look(to->parent, to->name, &there);
+	if (status < 0 || (found == 0 && mor_undo_same(&moved.id, &there.id)))
+		return status;
+	if (found == 0 && !swap && !(flags & RENAME_NOREPLACE))
+		status = note_removal(undo, to->where, to->parent, to->name, &there);
+	describe(&draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
+	draft.entry.id2 = there.id;
+	draft.other = below(undo, to->where);
+	return status < 0 ? status : note(undo, from->where, &draft);
+}
+
+int mor_undo_before_make(struct mor_undo *undo, const char *where)
+{
+	return mor_undo_covers(undo, where) ? have_room(undo, where) : 0;
+}
+
+/* ---- after ---- */
+
+static void rename_to(struct mor_undo_known *known, const char *path)
+{
+	char *copy = mor_strdup(path);
+
+	mor_free(known->path);
+	known->path = copy; /* none: then how it is left will not be known */
+}
+
+/* Of a file with a second name the new one is the one that stays: link and unlink are a rename of old. */
+int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const char *name, const char *source)
+{
+	struct mor_undo_known *known;
+	struct mor_undo_look look;
+	struct draft draft = { 0 };
+	int status;
+
+	if (!mor_undo_covers(undo, where))
+		return 0;
+	status = mor_undo_look(parent, name, &look);
+	if (status < 0)
+		return status;
+	describe(&draft.entry, MOR_UNDO_MADE, &look);
+	known = know(undo, &look.id, below(undo, where));
+	if (!known)
+		return -ENOMEM;
+	if (look.links == 1 || !S_ISREG(look.mode))
+		known->ours = true;
+	else
+		rename_to(known, below(undo, where));
+	if (source && mor_undo_covers(undo, source) && look.links > 1)
+		draft.other = below(undo, source);
+	return note(undo, where, &draft);
+}
+
+void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const char *where)
+{
+	struct mor_undo_known *known = mor_undo_covers(undo, where) ? find(undo, id) : NULL;
+
+	if (!known || !known->path || strcmp(known->path, below(undo, where)) != 0)
+		return;
+	mor_free(known->path);
+	known->path = NULL;
+}
+
+/* A directory's files move with it. */
+static bool move_known(struct mor_undo_known *known, const char *from, const char *to)
+{
+	char path[2 * PATH_MAX];
+	size_t len = strlen(from);
+
+	if (!known->path || strncmp(known->path, from, len) != 0 || (known->path[len] && known->path[len] != '/'))
+		return false;
+	snprintf(path, sizeof(path), "%s%s", to, known->path + len);
+	rename_to(known, path);
+	return true;
+}
+
+void mor_undo_moved(struct mor_undo *undo, const char *from, const char *to, unsigned flags)
+{
+	const char *old, *new;
+
+	if (!mor_undo_covers(undo, from) || !mor_undo_covers(undo, to))
+		return;
+	old = below(undo, from), new = below(undo, to);
+	for (size_t i = 0; i < undo->count; i++)
+		if (!move_known(&undo->known[i], old, new) && flags & RENAME_EXCHANGE)
+			move_known(&undo->known[i], new, old);
+}
+
+void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unnamed)
+{
+	struct mor_undo_known *known;
+	struct mor_undo_look look;
+
+	if (!mor_undo_covers(undo, where) || mor_undo_look(fd, "", &look) < 0)
+		return;
+	known = unnamed ? know(undo, &look.id, "") : find(undo, &look.id);
+	if (!known)
+		return;
+	if (unnamed) {
+		known->ours = true;
+		mor_free(known->path);
+		known->path = NULL;
+	}
+	known->opens++;
+	watch(undo, known, fd);
+}
+
+/* ---- beginning and end ---- */
+
+int mor_undo_begin(struct mor_undo *undo, const char *dir)
+{
+	struct stat journal, copies;
+	int status;
+
+	*undo = (struct mor_undo)MOR_UNDO_INIT;
+	status = mor_undo_store_open(&undo->store, dir, LOCK_SH);
+	if (status < 0)
+		return status;
+	if (fstat(undo->store.journal, &journal) < 0 || fstat(undo->store.copies, &copies) < 0)
+		return -errno;
+	undo->journal_end = (uint64_t)journal.st_size;
+	undo->copies_end = (uint64_t)copies.st_size;
+	undo->root_len = strlen(undo->store.root) == 1 ? 0 : strlen(undo->store.root);
+	undo->root = open(undo->store.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (undo->root < 0)
+		return -errno;
+	undo->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	return 0;
+}
+
+static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
+{
+	struct mor_undo_look look;
+	struct draft draft = { .path = known->path };
+
+	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 || !mor_undo_same(&look.id, &known->id))
+		return 0; /* then its absence is what undoing will meet */
+	describe(&draft.entry, MOR_UNDO_LEFT, &look);
+	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;
+	return append(undo, &draft);
+}
+
+int mor_undo_end(struct mor_undo *undo)
+{
+	struct draft end = { .path = "", .entry = { .kind = MOR_UNDO_END } };
+	int status = 0;
+
+	if (!undo || undo->root < 0)
+		return 0;
+	mor_undo_hear(undo);
+	for (size_t i = 0; status == 0 && i < undo->count; i++)
+		status = note_left(undo, &undo->known[i]);
+	return status < 0 ? status : append(undo, &end);
+}
+
+/* ---- the host is dead ---- */
+
+struct telling {
+	struct mor_undo *undo;
+	char text[2 * PATH_MAX];
+};
+
+static void tell(struct telling *telling)
+{
+	struct draft draft = { .path = telling->text, .entry = { .kind = MOR_UNDO_TOLD } };
+
+	(void)append(telling->undo, &draft);
+}
+
+static void tell_left(void *arg, const char *path, const char *why, const char *copy)
+{
+	struct telling *telling = arg;
+
+	(void)copy;
+	snprintf(telling->text, sizeof(telling->text), "not undone: %.4000s: %s", path, why);
+	tell(telling);
+}
+
+void mor_undo_alone(struct mor_undo *undo)
+{
+	static struct telling telling;
+	struct mor_undo_player player = { .on_left = tell_left, .arg = &telling };
+	struct mor_undo_result result;
+	char summary[MOR_UNDO_SUMMARY];
+
+	if (!undo || undo->root < 0 || flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
+		return;
+	telling.undo = undo;
+	if (mor_undo_play(&undo->store, &player, &result) < 0)
+		return;
+	mor_undo_summary(&result, summary);
+	snprintf(telling.text, sizeof(telling.text), "undone: %s", summary);
+	tell(&telling);
+}
+
+void mor_undo_fini(struct mor_undo *undo)
+{
+	for (size_t i = 0; i < undo->count; i++)
+		mor_free(undo->known[i].path);
+	mor_free(undo->known);
+	mor_free(undo->closes);
+	mor_undo_map_fini(&undo->index);
+	mor_fd_close(&undo->watch);
+	mor_fd_close(&undo->root);
+	mor_undo_store_fini(&undo->store);
+	*undo = (struct mor_undo)MOR_UNDO_INIT;
+}

@@ -1,0 +1,516 @@
+"""A confined run that fails leaves the workspace as it was: mortise run of Sunscreen plugins, mortise jail --undo."""
+import os
+import pathlib
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import textwrap
+import unittest
+
+from support import LIMIT, MORTISE
+from sunscreen import LEVELS, Sunscreen
+
+PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+BECOME_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+
+
+def at_each_level(test):
+    def run(self):
+        for level in LEVELS:
+            with self.subTest(level=level):
+                self.fresh()
+                test(self, level)
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def picture(top):
+    """Everything below it: types, modes, owners, contents, dates of files, texts of links."""
+    seen = {}
+    for path in sorted([top, *pathlib.Path(top).rglob("*")]):
+        st = path.lstat()
+        what = os.readlink(path) if stat.S_ISLNK(st.st_mode) else path.read_bytes() if stat.S_ISREG(st.st_mode) else ""
+        dated = None if stat.S_ISDIR(st.st_mode) else st.st_mtime_ns
+        seen[str(path.relative_to(top))] = (oct(st.st_mode), st.st_uid, st.st_gid, what, dated)
+    return seen
+
+
+# All that a program can do to a file tree.
+EVERYTHING = textwrap.dedent("""
+    import mmap, os
+    open("note", "w").write("changed")
+    with open("mapped", "r+b") as f:
+        m = mmap.mmap(f.fileno(), 0)
+    m[0:3] = b"XXX"
+    os.truncate("cut", 1)
+    open("new", "w").write("n")
+    os.makedirs("deep/er"); open("deep/er/x", "w").write("x")
+    os.unlink("gone"); os.unlink("link"); os.symlink("elsewhere", "link")
+    os.rename("dir", "moved"); open("moved/in", "a").write("more")
+    os.mkdir("dir"); open("dir/in", "w").write("another")
+    open("note.tmp", "w").write("replaced"); os.rename("note.tmp", "note")
+    os.rmdir("empty")
+    os.chmod("modes", 0o600); os.utime("modes", (1, 2))
+    os.link("kept", "kept2"); os.unlink("kept")
+    os.chmod("closed", 0o755); os.unlink("closed/in"); os.chmod("closed", 0o555)
+    fd = os.open(".", os.O_TMPFILE | os.O_WRONLY); os.write(fd, b"t")
+    os.link(f"/proc/self/fd/{fd}", "linked", src_dir_fd=fd, follow_symlinks=True)
+""")
+
+
+FAIL = "\nraise SystemExit(3)\n"
+
+
+class Undo(Sunscreen):
+    def fresh(self):
+        """A workspace with one of each."""
+        if self.work.exists():
+            subprocess.run(["chmod", "-R", "u+rwX", str(self.work)], check=True)
+            shutil.rmtree(self.work)
+        for name in ("note", "mapped", "cut", "gone", "modes", "kept", "dir/in", "closed/in", "shared"):
+            self.file(f"ws/{name}", f"this is {name}\n")
+        (self.work / "empty").mkdir()
+        (self.work / "link").symlink_to("note")
+        (self.work / "closed").chmod(0o555)
+        self.before = picture(self.work)
+
+    def setUp(self):
+        super().setUp()
+        self.fresh()
+
+    def python(self, level, code, *options, fails=False, **how):
+        """A run of the plugin with this code, in the workspace; fails: it ends with status 3 behind it."""
+        code = f"os.chdir({str(self.work)!r})\n" + textwrap.dedent(code) + (FAIL if fails else "")
+        return self.run_mortise("run", "-w", self.work, "--level", level, *options, self.toml(), "act", "--do", "python", "--at", code, **how)
+
+    def unchanged(self):
+        self.assertEqual(picture(self.work), self.before)
+        self.assertEqual(os.listdir(self.dir / "state/mortise/undo"), [], "the store is gone")
+
+
+class Failures(Undo):
+    """Whatever the failure is, nothing stays."""
+
+    @at_each_level
+    def test_everything(self, level):
+        done = self.python(level, EVERYTHING, fails=True)
+        self.assertEqual(done.code, 7, done.err)
+        self.unchanged()
+        self.assertRegex(done.err.splitlines()[-1], r"^undone: \d+ files changed, \d+ created, \d+ removed$")
+
+    @at_each_level
+    def test_success_keeps(self, level):
+        done = self.python(level, EVERYTHING)
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertEqual((self.work / "note").read_text(), "replaced")
+        self.assertEqual((self.work / "linked").read_text(), "t")
+        self.assertEqual(os.listdir(self.dir / "state/mortise/undo"), [])
+
+    @at_each_level
+    def test_violation(self, level):
+        done = self.python(level, EVERYTHING + "\nopen('/etc/passwd')")
+        self.assertEqual(done.code, 9)
+        self.assertTrue(done.err.startswith("sandbox_violation: "), done.err)
+        self.unchanged()
+
+    @at_each_level
+    def test_violation_after_the_answer(self, level):
+        code = f"pathlib.Path({str(self.work / 'note')!r}).write_text('late')\n"
+        for more, code_of in (("open('/etc/passwd')", 9), ("", 0)):
+            done = self.run_mortise("run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code + more,
+                                    "--later", "x")
+            self.assertEqual(done.code, code_of, done.err)
+            self.assertEqual((self.work / "note").read_text(), "this is note\n" if more else "late")
+
+    @at_each_level
+    def test_the_plugins_own_error(self, level):
+        done = self.python(level, "open('note', 'w').write('x')\nraise ValueError")  # a traceback: crashed
+        self.assertEqual(done.code, 7)
+        self.unchanged()
+        p = self.sh('echo x >"$SUNSCREEN_WORKSPACE_ROOT/note"; printf \'{"jsonrpc":"2.0","id":1,"error":{"code":4,"message":"m"}}\'')
+        done = self.run_mortise("run", "-w", self.work, "--level", level, "--json", p, "hello")
+        self.assertEqual(done.code, 9)
+        self.unchanged()
+        self.assertEqual(done.json["undone"], {"changed": 1, "created": 0, "removed": 0, "left": 0})
+        self.assertEqual(done.err.splitlines()[-1], "undone: 1 file changed")
+
+    @at_each_level
+    def test_status(self, level):
+        """By sunscreen-plugin.json an answer counts only with status 0; its scratch directory is in the workspace."""
+        answer = 'printf \'{"jsonrpc":"2.0","id":1,"result":1}\'; '
+        write = 'echo x >"$SUNSCREEN_WORKSPACE_ROOT/new"; echo y >"$SUNSCREEN_PLUGIN_SCRATCH/cache"; '
+        done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(write + answer + "exit 23"), "hello")
+        self.assertEqual(done.code, 9, done.err)
+        self.unchanged()
+        done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(write + answer), "hello")
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertEqual((self.work / ".sunscreen/plugins/hello/cache").read_text(), "y\n")
+
+    @at_each_level
+    def test_a_claim_that_is_not_true(self, level):
+        done = self.run_mortise("run", "-w", self.work, "--level", level, self.toml(), "claim", "no/such/file")
+        self.assertEqual(done.code, 9)
+        code = "open('new', 'w').write('x')\nos._exit(0)"
+        self.assertNotEqual(self.python(level, code).code, 0)
+        self.unchanged()
+
+    @at_each_level
+    def test_time_limit(self, level):
+        done = self.python(level, "open('note', 'w').write('x')\ntime.sleep(1000)", "--timeout", "2s")
+        self.assertEqual(done.code, 6, done.err)
+        self.unchanged()
+        self.assertIn("undone: 1 file changed", done.err)
+
+    @at_each_level
+    def test_signal(self, level):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.start(level, "open('note', 'w').write('x')\nprint('now', file=sys.stderr, flush=True)\ntime.sleep(1000)") as run:
+                self.assertIn("now", run.stderr.readline())
+                run.send_signal(number)
+                _, err = run.communicate(timeout=LIMIT)
+            self.assertEqual(run.returncode, 128 + number)
+            self.assertIn("undone: 1 file changed", err)
+            self.unchanged()
+
+    def start(self, level, code):
+        code = f"os.chdir({str(self.work)!r})\n" + code
+        return subprocess.Popen([str(MORTISE), "run", "-w", str(self.work), "--level", level, str(self.toml()), "act", "--do", "python",
+                                 "--at", code], env={**os.environ, **self.env}, cwd=self.dir, stderr=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, text=True, start_new_session=True)
+
+    @at_each_level
+    def test_hooks(self, level):
+        """Of several plugins only the one that fails is undone."""
+        good = self.sh('echo good >"$SUNSCREEN_WORKSPACE_ROOT/good"; printf \'{"jsonrpc":"2.0","id":1,"result":1}\'', "good")
+        bad = self.sh('echo bad >"$SUNSCREEN_WORKSPACE_ROOT/good"; echo bad >"$SUNSCREEN_WORKSPACE_ROOT/bad"; exit 1', "bad")
+        done = self.run_mortise("run", "-w", self.work, "--level", level, "--json", "--hook", "post-codama", good, bad)
+        self.assertEqual(done.code, 9)
+        self.assertEqual((self.work / "good").read_text(), "good\n")
+        self.assertFalse((self.work / "bad").exists())
+        self.assertEqual([report.get("undone") for report in done.json["reports"]],
+                         [None, {"changed": 1, "created": 1, "removed": 0, "left": 0}])
+
+
+class Choices(Undo):
+    @at_each_level
+    def test_keep(self, level):
+        done = self.python(level, "open('note', 'w').write('x')", "--keep", fails=True)
+        self.assertEqual(done.code, 7)
+        self.assertEqual((self.work / "note").read_text(), "x")
+        self.assertNotIn("undone", done.err)
+        self.assertFalse((self.dir / "state/mortise/undo").exists())
+
+    def test_unconfined(self):
+        for how in (["--unconfined"], ["--level", "guarded"], ["--set", "sandbox.unconfined=true"]):
+            self.fresh()
+            code = f"open({str(self.work / 'note')!r}, 'w').write('x')" + FAIL
+            done = self.run_mortise("run", "-w", self.work, *how, self.toml(), "act", "--do", "python", "--at", code)
+            self.assertEqual(done.code, 7, done.err)
+            self.assertEqual((self.work / "note").read_text(), "x")
+            self.assertEqual(done.err.splitlines()[-1], "not undone: p ran unconfined, and whatever it has changed stays")
+
+    @at_each_level
+    def test_nothing_changed(self, level):
+        done = self.python(level, "raise SystemExit(3)")
+        self.assertEqual(done.code, 7)
+        self.assertNotIn("undone", done.err)
+        self.unchanged()
+
+    @at_each_level
+    def test_too_much(self, level):
+        """What cannot be saved may not be changed; --keep does without."""
+        with open(self.work / "huge", "wb") as f:
+            f.truncate((1 << 30) + 1)
+        self.before = None
+        done = self.python(level, "open('huge', 'r+b').write(b'x')")
+        self.assertEqual(done.code, 7)
+        self.assertIn("Disk quota exceeded", done.err)
+        self.assertIn("huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err)
+        self.assertIn("--keep", done.err.splitlines()[-1])
+        self.assertEqual(self.python(level, "open('huge', 'r+b').write(b'x')", "--keep").code, 0)
+
+    @at_each_level
+    def test_state_directory_in_the_workspace(self, level):
+        """A home directory as the workspace: the plugin sees the store, and cannot write it."""
+        state = str(self.work / "state")
+        code = textwrap.dedent("""
+            open('note', 'w').write('x')
+            for top, _, files in os.walk('state'):
+                for name in files:
+                    open(os.path.join(top, name), 'r+').write('x')
+        """)
+        done = self.python(level, code, env={**self.env, "XDG_STATE_HOME": state})
+        self.assertEqual(done.code, 9, done.err)
+        self.assertIn("no write to a protected path", done.err)
+        self.assertEqual((self.work / "note").read_text(), "this is note\n")
+
+    @at_each_level
+    def test_jail(self, level):
+        options = ["--level", level, "-w", self.work, "--write", "--undo", "--"]
+        done = self.run_mortise("jail", *options, PYTHON, "-c", EVERYTHING + FAIL, cwd=self.work)
+        self.assertEqual(done.code, 3, done.err)
+        self.unchanged()
+        done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/passwd')", cwd=self.work)
+        self.assertEqual((done.code, done.err.splitlines()[-1]), (9, "undone: 1 file changed"))
+        self.unchanged()
+        done = self.run_mortise("jail", "--limit", "wall=2s", *options, PYTHON, "-c",
+                                "import time; open('new', 'w'); time.sleep(1000)", cwd=self.work)
+        self.assertEqual((done.code, done.err.splitlines()[-1]), (6, "undone: 1 file created"))
+        self.unchanged()
+        done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x')", cwd=self.work)
+        self.assertEqual((done.code, done.err, (self.work / "note").read_text()), (0, "", "x"))
+        self.assertIn("--undo needs", self.fails(2, "usage", "jail", "--undo", "--", "/bin/true").err)
+
+
+class Others(Undo):
+    """What somebody else has changed since stays, and is named."""
+
+    WAITS = "\nprint('now', file=sys.stderr, flush=True)\nsys.stdin.readline()" + FAIL
+
+    def meanwhile(self, level, code, deed):
+        """The plugin waits in the middle, while `deed` is done."""
+        command = [str(MORTISE), "jail", "--level", level, "-w", str(self.work), "--write", "--undo", "--", PYTHON, "-c",
+                   "import sys, os\n" + textwrap.dedent(code) + self.WAITS]
+        with subprocess.Popen(command, env={**os.environ, **self.env}, cwd=self.work, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as run:
+            self.assertEqual(run.stderr.readline(), "now\n")
+            deed()
+            _, err = run.communicate("go\n", timeout=LIMIT)
+        self.assertEqual(run.returncode, 3, err)
+        return err.splitlines()
+
+    @at_each_level
+    def test_in_place(self, level):
+        """As some editors save: the same file, rewritten."""
+        err = self.meanwhile(level, "for n in ('note', 'shared', 'new'): open(n, 'w').write('plugin')",
+                             lambda: [(self.work / n).write_text("mine") for n in ("note", "new")])
+        self.assertEqual([(self.work / n).read_text() for n in ("note", "new", "shared")], ["mine", "mine", "this is shared\n"])
+        self.assertEqual(err[-1], "undone: 1 file changed")
+        named = [line for line in err if line.startswith("not undone: ")]
+        self.assertEqual([line.split(": ")[1] for line in named], ["new", "note"])
+        self.assertIn("somebody else has changed it since", named[0])
+        copy = named[1].rsplit("as it was before: ", 1)[1]
+        self.assertEqual(pathlib.Path(copy).read_text(), "this is note\n")
+
+    @at_each_level
+    def test_by_another_file(self, level):
+        """As others save: a new file in its place."""
+        def save():
+            (self.work / "note~").write_text("mine")
+            os.rename(self.work / "note~", self.work / "note")
+            (self.work / "gone").write_text("mine, too")
+        err = self.meanwhile(level, "open('note', 'w').write('plugin'); os.unlink('gone'); open('shared', 'w')", save)
+        self.assertEqual([(self.work / n).read_text() for n in ("note", "gone", "shared")], ["mine", "mine, too", "this is shared\n"])
+        self.assertEqual(len([line for line in err if "there is another one by that name since" in line]), 2, err)
+
+    @at_each_level
+    def test_in_a_new_directory(self, level):
+        err = self.meanwhile(level, "os.mkdir('made'); open('made/a', 'w')", lambda: (self.work / "made/mine").write_text("m"))
+        self.assertEqual(os.listdir(self.work / "made"), ["mine"])
+        self.assertIn("not undone: made: something else is in it", err)
+
+    @at_each_level
+    def test_removed(self, level):
+        self.meanwhile(level, "open('note', 'w').write('plugin'); open('new', 'w')",
+                       lambda: [(self.work / n).unlink() for n in ("note", "new")])
+        self.assertFalse((self.work / "note").exists())
+
+    @at_each_level
+    def test_readers_change_nothing(self, level):
+        err = self.meanwhile(level, "open('note', 'w').write('plugin')", lambda: [(self.work / "note").read_text() for _ in range(100)])
+        self.assertEqual(err[-1], "undone: 1 file changed")
+        self.unchanged()
+
+
+class Hostile(Undo):
+    @at_each_level
+    def test_links_and_moved_parents(self, level):
+        """What is undone stays below the workspace, whatever leads out of it."""
+        outside = self.dir / "outside"
+        self.file("outside/in", "kept\n")
+        code = f"""
+            open("dir/in", "w").write("x"); open("dir/new", "w").write("x")
+            os.rename("dir", "away"); os.symlink({str(outside)!r}, "dir")
+            os.rename("away", "dir2"); os.unlink("dir"); os.symlink({str(outside)!r}, "dir")
+            os.rename("dir2/in", "empty/in")
+        """
+        done = self.python(level, code, fails=True)
+        self.assertIn("undone: ", done.err)
+        self.assertEqual(picture(outside)["in"][3], b"kept\n")
+        self.unchanged()
+
+    @at_each_level
+    def test_closed_directories(self, level):
+        code = """
+            os.makedirs("m/n"); open("m/n/x", "w").write("x"); os.chmod("m/n", 0); os.chmod("m", 0)
+            os.chmod("dir", 0o700); open("dir/y", "w"); os.chmod("dir", 0o500); os.chmod(".", 0o500)
+        """
+        done = self.python(level, code, fails=True)
+        self.assertIn("undone: ", done.err)
+        self.unchanged()
+
+    @at_each_level
+    def test_many(self, level):
+        code = """
+            for i in range(3000):
+                with open(f"t{i % 7}", "w") as f: f.write(str(i))
+                os.rename(f"t{i % 7}", "note" if i % 2 else "shared")
+            for i in range(500): os.symlink("x", f"s{i}")
+            for i in range(500): os.mkdir(f"d{i}")
+        """
+        done = self.python(level, code, fails=True)
+        self.assertEqual(done.code, 7, done.err)
+        self.unchanged()
+        self.assertIn("undone: 2 files changed, 1000 created", done.err)
+
+    @at_each_level
+    def test_between_workspace_and_scratch(self, level):
+        """There is no way around the notes: a move or a second name across the border is one between file systems."""
+        code = """
+            import errno
+            for deed in (os.rename, os.link):
+                for pair in (("note", os.environ["TMPDIR"] + "/x"), (os.environ["TMPDIR"] + "/y", "y")):
+                    open(os.environ["TMPDIR"] + "/y", "w").close()
+                    try: deed(*pair)
+                    except OSError as error: assert error.errno == errno.EXDEV, error
+                    else: raise AssertionError(pair)
+            open("note", "w").write("x")
+        """
+        done = self.python(level, code, fails=True)
+        self.assertEqual(done.code, 7)
+        self.assertIn("undone: 1 file changed", done.err)
+        self.unchanged()
+
+
+class Killed(Undo):
+    """Whoever is left undoes; where nobody is, the next run says so."""
+
+    def start(self, level, code="open('note', 'w').write('x'); open('new', 'w').close()"):
+        run = subprocess.Popen([str(MORTISE), "jail", "--level", level, "-w", str(self.work), "--write", "--undo", "--", PYTHON, "-c",
+                                "import sys, os\n" + code + "\nprint('now', flush=True)\nsys.stdin.readline()"],
+                               env={**os.environ, **self.env}, cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.stdout.readline(), "now\n")
+        guardian = int(pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()[0])
+        return run, guardian
+
+    def next_run(self, level):
+        return self.run_mortise("jail", "--level", level, "-w", self.work, "--write", "--undo", "--", "/bin/true", cwd=self.work)
+
+    @at_each_level
+    def test_host(self, level):
+        run, guardian = self.start(level)
+        end = os.pidfd_open(guardian)
+        run.kill()
+        run.communicate(timeout=LIMIT)
+        self.wait_for(end)
+        self.assertEqual(picture(self.work), self.before)
+        done = self.next_run(level)
+        self.assertEqual(done.err.splitlines(), ["python3 was killed when it last ran here; undone: 1 file changed, 1 created"])
+        self.unchanged()
+
+    def wait_for(self, pidfd):
+        self.assertTrue(select.select([pidfd], [], [], LIMIT)[0])
+        os.close(pidfd)
+
+    @at_each_level
+    def test_guardian(self, level):
+        run, guardian = self.start(level)
+        os.kill(guardian, signal.SIGKILL)
+        _, err = run.communicate(timeout=LIMIT)
+        self.assertEqual(run.returncode, 125, err)
+        self.assertIn("undone: 1 file changed, 1 created", err)
+        self.unchanged()
+
+    @at_each_level
+    def test_both(self, level):
+        run, guardian = self.start(level)
+        end = os.pidfd_open(guardian)
+        for pid in (run.pid, guardian):  # neither may see the other's end
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (run.pid, guardian):
+            os.kill(pid, signal.SIGKILL)
+        run.communicate(timeout=LIMIT)
+        self.wait_for(end)
+        self.assertEqual((self.work / "note").read_text(), "x")
+        (self.work / "new").write_text("mine")
+        err = self.next_run(level).err.splitlines()
+        self.assertEqual(err[-1], "python3 and its guardian were killed when it last ran here: what it had changed stays")
+        self.assertEqual((self.work / "new").read_text(), "mine")
+        kept = [line for line in err if line.startswith("not undone: note: ")][0].rsplit("as it was before: ", 1)[1]
+        self.assertEqual(pathlib.Path(kept).read_text(), "this is note\n")
+        self.assertEqual(self.next_run(level).err, "", "told once")
+        old = pathlib.Path(kept).parents[1]
+        os.utime(old, (0, 0))
+        self.next_run(level)
+        self.assertFalse(old.exists(), "and forgotten after a while")
+
+    def test_another_workspace_is_not_ours_to_settle(self):
+        level = LEVELS[0]
+        run, guardian = self.start(level)
+        end = os.pidfd_open(guardian)
+        for pid in (run.pid, guardian):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (run.pid, guardian):
+            os.kill(pid, signal.SIGKILL)
+        run.communicate(timeout=LIMIT)
+        self.wait_for(end)
+        other = self.dir / "other"
+        other.mkdir()
+        done = self.run_mortise("jail", "--level", level, "-w", other, "--write", "--undo", "--", "/bin/true", cwd=other)
+        self.assertEqual(done.err, "")
+        self.assertIn("killed", self.next_run(level).err)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv(1)")
+class Nobody(Undo):
+    """Without root's way past permissions."""
+
+    def run_mortise(self, *args, env=None, cwd=None, **how):  # pylint: disable=arguments-differ
+        for path in (self.dir, *self.dir.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        done = subprocess.run([*BECOME_NOBODY, str(MORTISE), *map(str, args)], capture_output=True, text=True, timeout=LIMIT, check=False,
+                              env={**os.environ, **self.env, "HOME": str(self.dir), **(env or {})}, cwd=cwd or self.dir)
+        if "Permission denied" in done.stderr and ("setpriv" in done.stderr or "helper" in done.stderr):
+            self.skipTest("nobody cannot reach the build directory")
+        return done
+
+    def setUp(self):
+        super().setUp()
+        self.dir.chmod(0o755)
+
+    @at_each_level
+    def test_everything(self, level):
+        options = ["--level", level, "-w", self.work, "--write", "--undo", "--"]
+        for path in (self.work, *self.work.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        before = picture(self.work)
+        done = self.run_mortise("jail", *options, PYTHON, "-c", EVERYTHING + FAIL, cwd=self.work)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(picture(self.work), before)
+        self.assertNotIn("not undone", done.stderr)
+
+    @at_each_level
+    def test_plugin(self, level):
+        for path in (self.work, *self.work.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        before = picture(self.work)
+        code = f"os.chdir({str(self.work)!r})\n" + EVERYTHING + "\nos.chmod('.', 0o500)\nopen('/etc/passwd')"
+        done = self.run_mortise("run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code)
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertEqual(picture(self.work), before)
+
+    @at_each_level
+    def test_what_cannot_be_read_cannot_be_saved(self, level):
+        (self.work / "note").chmod(0o200)
+        done = self.run_mortise("jail", "--level", level, "-w", self.work, "--write", "--undo", "--", PYTHON, "-c",
+                                "open('note', 'w').write('x')", cwd=self.work)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("note could not be changed: it cannot be kept for undoing: Permission denied", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
