@@ -88,7 +88,8 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 
 	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
 		return;
-	if (is_source(mor_doc_root(doc), text))
+	/* Of a violation the text is all that the record says, in words. */
+	if (report->error->code == MORTISE_EVIOLATION || is_source(mor_doc_root(doc), text))
 		return;
 	if (!has_known_member(mor_doc_root(doc))) {
 		mor_buf_text(out, "; data: ");
