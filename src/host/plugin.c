@@ -177,7 +177,8 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	plugin->gone = true; /* first: the callbacks below must find it closed */
+	plugin->gone = true; /* first: the callbacks below must find it closed, and whoever is up the stack, stopped */
+	plugin->state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->restart_timer);

@@ -219,18 +219,15 @@ void embed_unref(const struct op *op)
 	mortise_plugin_unref(plugin);
 }
 
-/* Workers end with their pool: what we hold of one says ECLOSED from now on. */
+/* Workers end with their pool. Those that are only borrowed may not be touched any more. */
 static void leave_pool(struct pool *pool)
 {
 	calls_orphan(NULL, pool, NULL);
 	for (unsigned i = 0; i < pool->count; i++) {
-		struct place *worker = &pool->workers[i];
-
-		calls_orphan(worker, NULL, NULL);
-		worker->pool = NULL;
-		worker->shell = true;
-		if (!worker->refs)
-			let_go(worker);
+		calls_orphan(&pool->workers[i], NULL, NULL);
+		pool->workers[i].pool = NULL;
+		if (!pool->workers[i].refs)
+			let_go(&pool->workers[i]);
 	}
 }
 
@@ -243,7 +240,14 @@ void embed_pool_free(const struct op *op)
 		return;
 	pool->handle = NULL;
 	leave_pool(pool);
+	world.freeing++;
 	mortise_pool_free(handle);
+	world.freeing--;
+	/* What we hold of one says ECLOSED from now on. A callback may have put a new pool into the place, where we hold none. */
+	for (unsigned i = 0; i < WORKERS && !pool->handle; i++) {
+		calls_orphan(&pool->workers[i], NULL, NULL);
+		pool->workers[i].shell = true;
+	}
 }
 
 /* What was on it: plugins that we hold are shells from now on. */

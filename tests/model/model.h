@@ -164,7 +164,7 @@ struct world {
 	struct op reactions[REACTIONS];
 	unsigned reaction_count;
 	unsigned depth;            /* callbacks that we are in */
-	unsigned freeing;          /* a host is being freed */
+	unsigned freeing;          /* a host or a pool is being freed */
 	unsigned tapping;          /* a message is being shown and has not been sent yet */
 	bool abrupt, draining;
 	bool foreign;              /* processes say what the script did not make: whose answer it is, is not known */
