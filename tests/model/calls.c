@@ -161,6 +161,8 @@ struct call *call_start(struct place *place, unsigned how)
 	call->order = ++world.orders;
 	if (r < 0)
 		close_call(call);
+	else
+		check_queue(call);
 	return call;
 }
 
@@ -204,6 +206,8 @@ void pool_call_start(struct pool *pool, unsigned how)
 	SAY("  call %u of a pool: %s: %s", call->token, wish.action, r < 0 ? error.text : "started");
 	if (r < 0)
 		close_call(call);
+	else
+		check_queue(call);
 }
 
 void call_cancel_recent(unsigned which)

@@ -118,6 +118,27 @@ void check_order(const struct call *call)
 	}
 }
 
+/* What waits, of a plugin or a pool, is within its limit. What a pool has given to a worker need not have been sent yet. */
+void check_queue(const struct call *call)
+{
+	const mortise_plugin *plugin = call->pool ? mortise_pool_worker(call->pool->handle, 0) : call->place->handle;
+	size_t waiting = 0, most;
+
+	if (!plugin || call->orphaned)
+		return;
+	most = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : 65536;
+	if (call->pool)
+		most = call->pool->max_queue + call->pool->count * call->pool->handle->per_worker;
+	for (unsigned i = 0; i < world.open_count; i++) {
+		const struct call *other = &world.calls[world.open[i]];
+
+		if (!other->orphaned)
+			waiting += call->pool ? other->pool == call->pool : other->place == call->place && !other->sends;
+	}
+	if (waiting > most)
+		model_fault("%zu calls wait, allowed are %zu", waiting, most);
+}
+
 /* A pool does not give up a call that nobody has read while one of its workers has nothing to do; unless the call has seen
  * several of them end. */
 static void check_not_given_up(const struct call *call, const mortise_reply *reply)
@@ -151,7 +172,6 @@ void check_reply(struct call *call, const mortise_reply *reply)
 	if (reply->status == MORTISE_ECANCELED)
 		check_cancelled(call, reply);
 	check_not_given_up(call, reply);
-	call->pieces += reply->more != 0;
 }
 
 /* ---- at rest ---- */

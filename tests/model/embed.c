@@ -178,6 +178,7 @@ void embed_pool(const struct op *op)
 	pool->host = host;
 	pool->workers = workers;
 	pool->count = opt.workers;
+	pool->max_queue = opt.max_queue ? opt.max_queue : 65536;
 	pool->stopped = false;
 	for (unsigned i = 0; i < opt.workers; i++)
 		workers[i] = (struct place){ .host = host, .tongue = pool->tongue, .pool = pool, .manners = workers[i].manners,

@@ -108,13 +108,12 @@ struct call {
 	const struct mor_method *row; /* NULL: none names it */
 	uint32_t timeout_ms, queue_ms; /* in force */
 	int64_t since_ms, written_ms;
-	unsigned pieces, sends;
+	unsigned sends;
 	unsigned begun, order;     /* how many had returned when its function was called; when that returned (0: it has not) */
 	struct proc *proc;         /* that it was given to last, while that lives */
 	uint64_t begin, end;
 	bool touched;              /* some of it was written */
 	unsigned ends;             /* of its pool's, when it was started */
-	int64_t id;
 };
 
 struct held_request {
@@ -124,7 +123,6 @@ struct held_request {
 
 struct host {
 	mortise_host *handle;
-	unsigned life;             /* counts the hosts that this place has seen */
 };
 
 struct place {                 /* where a plugin may be */
@@ -144,7 +142,7 @@ struct pool {
 	mortise_pool *handle;
 	struct host *host;
 	struct place *workers;
-	uint32_t count;
+	uint32_t count, max_queue;
 	bool stopped;
 	unsigned ends;             /* of its workers' processes, so far */
 	const struct tongue *tongue;
@@ -178,7 +176,7 @@ extern bool model_verbose;
 /* ---- running ---- */
 
 struct model_counts {
-	uint64_t scripts, steps, calls, callbacks;
+	uint64_t steps, calls, callbacks;
 };
 extern struct model_counts model_counts;
 /* From an empty world to an empty world. */
@@ -204,6 +202,7 @@ void check_rest(void);        /* the loops have run and nothing is posted */
 void check_drain(void);       /* everybody behaves from now on: every call must come to its end */
 void check_reply(struct call *call, const mortise_reply *reply);
 void check_order(const struct call *call); /* it is being sent */
+void check_queue(const struct call *call); /* it was taken */
 void check_empty(void);
 void run_loops(uint32_t ms);
 

@@ -62,7 +62,6 @@ static void hear_call(struct proc *p, const struct mor_message *message)
 		call->begin = call->proc->link.queued - message->whole.len;
 		call->end = p->link.queued;
 		call->touched = false;
-		call->id = message->id_int;
 		call->written_ms = -1;
 		call->sends++;
 	}
@@ -188,31 +187,32 @@ static void say_end_note(struct proc *p, const struct heard *heard, bool fail)
 		    (long long)heard->id, heard->token, heard->token);
 }
 
+/* An answer is HEAD "id":ID BEFORE TOKEN AFTER. */
+#define VERSION "{\"jsonrpc\":\"2.0\","
+static const struct form {
+	const char *head, *before, *after;
+} forms[] = {
+	[HOW_OK] = { VERSION, "\"result\":{\"success\":true,\"t\":", "}}" },
+	[HOW_ERROR] = { VERSION, "\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":", "}}}" },
+	[HOW_RECOVERABLE] = { VERSION, "\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":", ",\"recoverable\":true}}}" },
+	[HOW_TWICE] = { VERSION, "\"result\":{\"success\":true,\"t\":", "}}" },
+	[HOW_NOT_OK] = { VERSION, "\"result\":{\"success\":false,\"t\":", "}}" },
+	[HOW_KEEP] = { VERSION, "\"result\":{\"success\":true,\"keep_session\":true,\"again\":true,\"t\":", "}}" },
+	[HOW_ACK] = { VERSION, "\"result\":{\"t\":", "}}" },
+	[HOW_BROKEN] = { VERSION, "\"result\":{\"t\":", "}" },
+	[HOW_LAX] = { "{", "\"result\":{\"t\":", "}}" },
+};
+
 static void answer_call(struct proc *p, const struct heard *heard, unsigned how)
 {
-	long long id = (long long)heard->id;
-	unsigned t = heard->token;
-	static const char *const results[] = {
-		[HOW_OK] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"success\":true,\"t\":%u}}",
-		[HOW_ERROR] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":%u}}}",
-		[HOW_RECOVERABLE] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":%u,\"recoverable\":true}}}",
-		[HOW_TWICE] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"success\":true,\"t\":%u}}",
-		[HOW_NOT_OK] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"success\":false,\"t\":%u}}",
-		[HOW_KEEP] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"success\":true,\"keep_session\":true,\"again\":true,\"t\":%u}}",
-		[HOW_ACK] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"t\":%u}}",
-		[HOW_BROKEN] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"t\":%u}",
-		[HOW_LAX] = "{\"id\":%lld,\"result\":{\"t\":%u}}",
-	};
+	const struct form *form = &forms[how];
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	if (how == HOW_DONE || how == HOW_FAIL)
+	if (how == HOW_DONE || how == HOW_FAIL) {
 		say_end_note(p, heard, how == HOW_FAIL);
-	else
-		say(p, results[how], id, t);
-	if (how == HOW_TWICE)
-		say(p, results[how], id, t);
-#pragma GCC diagnostic pop
+		return;
+	}
+	for (int i = 0; i < 1 + (how == HOW_TWICE); i++)
+		say(p, "%s\"id\":%lld,%s%u%s", form->head, (long long)heard->id, form->before, heard->token, form->after);
 }
 
 static bool is_call(const struct heard *heard)

@@ -325,7 +325,6 @@ void model_end(void)
 	check_empty();
 	if (live.blocks != blocks_before)
 		model_fault("%ld blocks of memory are left", live.blocks - blocks_before);
-	model_counts.scripts++;
 	model_counts.steps += world.steps;
 	model_counts.calls += world.call_count;
 	model_counts.callbacks += world.callbacks;
