@@ -208,6 +208,7 @@ uint64_t mor_body_print(const struct mor_bot_plugin *config);
 /* ---- bot_seat.c ---- */
 struct mor_seat *mor_seat_new(struct mor_bot_run *run, const char *name); /* NULL: out of memory */
 void mor_seat_free(struct mor_seat *seat);
+void mor_job_free(struct mor_job *job); /* RESULT; the others are parts of something */
 /* Nothing is under way or to come. */
 bool mor_seat_is_idle(const struct mor_seat *seat);
 /* To the end of its queue; with the front: before all others. */
@@ -238,6 +239,8 @@ bool mor_bot_matches(mortise_json result);
 bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise_json result);
 
 /* ---- bot_out.c ---- */
+/* Too many calls wait: until half of them have gone no event is read or given to a plugin. Told once, with this text. */
+void mor_bot_set_full(struct mor_bot_run *run, bool full, const char *text);
 /* One line with its newline. 0 or MORTISE_ENOMEM. */
 int mor_bot_out_put(struct mor_bot_run *run, struct mor_slice line);
 size_t mor_bot_out_waiting(const struct mor_bot_run *run);

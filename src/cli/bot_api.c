@@ -51,20 +51,13 @@ struct mor_api_call *mor_api_new(const struct mor_seat *seat, const struct mor_b
 	return NULL;
 }
 
-/* Beyond the bound no event is given to a plugin until half of it has gone. */
 static void mark(struct mor_bot_run *run)
 {
 	unsigned by = run->out.full ? 2 : 1;
-	bool full = run->api.count > MOST / by || run->api.bytes > FULL / by;
+	char text[120];
 
-	if (full == run->out.full)
-		return;
-	run->out.full = full;
-	if (full && !run->out.told)
-		mor_bot_tell(run, NULL, "warning", 0, "%u calls wait for the chat network: no event is taken until it has caught up", run->api.count);
-	run->out.told = true;
-	for (size_t i = 0; !full && i < run->count; i++)
-		mor_seat_renew(run->seats[i]);
+	snprintf(text, sizeof(text), "%u calls wait for the chat network: no event is taken until it has caught up", run->api.count);
+	mor_bot_set_full(run, run->api.count > MOST / by || run->api.bytes > FULL / by, text);
 }
 
 int mor_api_put(struct mor_bot_run *run, struct mor_api_call *call, struct mor_slice json)
@@ -144,8 +137,13 @@ static void tell_plugin(struct mor_seat *seat, const struct mor_api_call *call, 
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_job *job;
 
-	if (!seat->wants_results || !seat->body || seat->dead || seat->waiting >= MOR_BOT_QUEUE || seat->run->stopping)
+	if (!seat->wants_results || !seat->body || seat->dead || seat->run->stopping)
 		return;
+	if (seat->waiting >= MOR_BOT_QUEUE) {
+		mor_bot_tell(seat->run, seat, "overloaded", call->event, "%u events wait for it already: it is not told what became of its call",
+			     seat->waiting);
+		return;
+	}
 	write_result(call, outcome, &params);
 	job = mor_zalloc(sizeof(*job));
 	if (job && (job->params = mor_buf_detach(&params))) {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -41,20 +42,25 @@ static void tidy(struct mor_bot_out *out)
 	out->sent = 0;
 }
 
-static void mark(struct mor_bot_run *run)
+void mor_bot_set_full(struct mor_bot_run *run, bool full, const char *text)
 {
-	size_t waiting = mor_bot_out_waiting(run);
-	bool full = waiting > (run->out.full ? FULL / 2 : FULL);
-
 	if (full == run->out.full)
 		return;
 	run->out.full = full;
 	if (full && !run->out.told)
-		mor_bot_tell(run, NULL, "warning", 0,
-			     "%zu bytes of calls wait for whoever reads stdout: no event is read until it has caught up", waiting);
+		mor_bot_tell(run, NULL, "warning", 0, "%s", text);
 	run->out.told = true;
 	for (size_t i = 0; !full && i < run->count; i++)
 		mor_seat_renew(run->seats[i]);
+}
+
+static void mark(struct mor_bot_run *run)
+{
+	size_t waiting = mor_bot_out_waiting(run);
+	char text[120];
+
+	snprintf(text, sizeof(text), "%zu bytes of calls wait for whoever reads stdout: no event is read until it has caught up", waiting);
+	mor_bot_set_full(run, waiting > (run->out.full ? FULL / 2 : FULL), text);
 }
 
 void mor_bot_out_flush(struct mor_bot_run *run)

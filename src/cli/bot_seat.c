@@ -41,10 +41,23 @@ static void free_commands(struct mor_seat *seat)
 	seat->commands = NULL;
 }
 
+void mor_job_free(struct mor_job *job)
+{
+	if (job->kind != MOR_JOB_RESULT)
+		return;
+	mor_free(job->params);
+	mor_free(job);
+}
+
+/* The events are gone by now; what still waits stands by itself. */
 void mor_seat_free(struct mor_seat *seat)
 {
+	struct mor_list *node;
+
 	if (!seat)
 		return;
+	while ((node = mor_list_pop(&seat->queue)))
+		mor_job_free(mor_container_of(node, struct mor_job, node));
 	free_commands(seat);
 	mor_free(seat->name);
 	mor_free(seat->label);

@@ -161,12 +161,10 @@ void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
 
 	if (reply && reply->status < 0 && !job->seat->run->stopping)
 		mor_bot_tell_failure(job, reply);
-	if (job->kind == MOR_JOB_RESULT) {
-		mor_free(job->params);
-		mor_free(job);
-	}
-	if (!walk)
+	if (!walk) {
+		mor_job_free(job);
 		return;
+	}
 	visit = visit_of(job);
 	visit->state = MOR_VISIT_OVER;
 	walk->open--;

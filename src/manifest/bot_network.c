@@ -78,10 +78,14 @@ static int read_text(const struct mor_bot_reading *r, const struct mor_value *ta
 	return *ret ? 0 : mor_bot_no_memory(r);
 }
 
-/* It stands in a header: visible ASCII. */
+/* It stands in a header: visible ASCII. An empty one is none. */
 static int check_token(const struct mor_bot_reading *r)
 {
-	for (const char *c = r->bot->network.access_token; c && *c; c++)
+	char **token = &r->bot->network.access_token;
+
+	if (*token && !**token)
+		mor_free(mor_take(token));
+	for (const char *c = *token; c && *c; c++)
 		if (*c <= ' ' || *c > '~')
 			return mor_bot_wrong(r, SECTION, NULL, "access_token", "a string of letters, digits and signs without blanks");
 	return 0;

@@ -25,7 +25,7 @@ struct mor_peer {
 	uint32_t interval_ms; /* of its heartbeat; 0: it has none       */
 	struct mor_timer beat;
 	bool offline;
-	unsigned rubbish;
+	unsigned rubbish;     /* in a row                               */
 	char why[100];        /* we end it                              */
 };
 
@@ -36,7 +36,7 @@ struct mor_link {
 	struct mor_ws_server *server;
 	struct mor_list peers; /* oldest first */
 	unsigned count;
-	uint64_t last_id, refusals;
+	uint64_t last_id, refusals, rubbish;
 	struct mor_timer retry;
 	unsigned failures;     /* in a row */
 	bool paused, closing;

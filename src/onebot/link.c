@@ -19,8 +19,7 @@
 #define MOST_PEERS 64
 #define MOST_YOUNG 16
 #define BEATS 3       /* intervals of silence that are the end       */
-#define TOLD_RUBBISH 5
-#define MOST_RUBBISH 100
+#define MOST_RUBBISH 100 /* in a row */
 
 /* ---- peers ---- */
 
@@ -104,13 +103,20 @@ static void take_heartbeat(struct mor_peer *peer, const struct mor_onebot_event 
 	peer->offline = event->offline;
 }
 
+/* 1, 2, 4, 8 ...: what comes over and over is told less and less often. */
+static bool is_worth_telling(uint64_t count)
+{
+	return (count & (count - 1)) == 0;
+}
+
 static void take_rubbish(struct mor_peer *peer, const char *why)
 {
 	char shown[800];
 
-	if (++peer->rubbish <= TOLD_RUBBISH)
-		note(peer->link, "input", "%s: %s", show(peer, shown, sizeof(shown)), why);
-	if (peer->rubbish < MOST_RUBBISH)
+	if (is_worth_telling(++peer->link->rubbish))
+		note(peer->link, "input", "%s: %s%s", show(peer, shown, sizeof(shown)), why,
+		     peer->link->rubbish > 1 ? "; it is not the first that is no event" : "");
+	if (++peer->rubbish < MOST_RUBBISH)
 		return;
 	snprintf(peer->why, sizeof(peer->why), "what it sends is no OneBot");
 	mor_ws_close(peer->ws, 1008, "no OneBot");
@@ -154,10 +160,11 @@ static void on_message(struct mor_ws *ws, struct mor_slice text)
 		take_rubbish(peer, err.text);
 	else if (event.is_short)
 		take_rubbish(peer, "no event of OneBot: it has no post_type");
-	else
+	else {
+		peer->rubbish = 0;
+		peer->link->failures = peer->forward ? 0 : peer->link->failures;
 		take_event(peer, &event);
-	if (r == 0 && peer->forward)
-		peer->link->failures = 0;
+	}
 	set_beat(peer);
 	mor_onebot_event_fini(&event);
 }
@@ -389,14 +396,13 @@ static void on_accepted(struct mor_ws *ws)
 	enlist(peer);
 }
 
-/* Whoever hammers at the door does not fill the log: the first is told, then the 2nd, 4th, 8th ... */
+/* Whoever hammers at the door does not fill the log. */
 static void on_refused(struct mor_ws_server *server, const char *from, const char *why)
 {
 	struct mor_link *link = mor_ws_server_arg(server);
-	uint64_t count = ++link->refusals;
 
-	if ((count & (count - 1)) == 0)
-		note(link, "refused", "%s: %s%s", from, why, count > 1 ? ", as were others before" : "");
+	if (is_worth_telling(++link->refusals))
+		note(link, "refused", "%s: %s%s", from, why, link->refusals > 1 ? "; it is not the first that is refused" : "");
 }
 
 /* ---- calls ---- */

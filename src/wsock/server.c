@@ -14,13 +14,22 @@
 #define AT_ONCE 16     /* taken in one turn                    */
 #define REST_MS 100    /* after a lack of descriptors or memory */
 
+#define MOST_DOORS 4   /* "localhost" is two addresses         */
+
+/* One address of the host's. */
+struct door {
+	struct mor_ws_server *server;
+	struct mor_watch watch;
+	int fd;
+};
+
 struct mor_ws_server {
 	struct mor_loop *loop;
 	struct mor_ws_server_options options;
 	struct mor_url url;
-	struct mor_watch watch;
+	struct door doors[MOST_DOORS];
+	unsigned door_count;
 	struct mor_timer rest;
-	int fd;
 	struct mor_ws **young; /* whose handshake is under way */
 	size_t count;
 };
@@ -45,7 +54,7 @@ uint16_t mor_ws_server_port(const struct mor_ws_server *server)
 	struct sockaddr_storage address;
 	socklen_t len = sizeof(address);
 
-	if (getsockname(server->fd, (struct sockaddr *)&address, &len) < 0)
+	if (getsockname(server->doors[0].fd, (struct sockaddr *)&address, &len) < 0)
 		return 0;
 	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
 						   : ((struct sockaddr_in *)&address)->sin_port);
@@ -53,13 +62,19 @@ uint16_t mor_ws_server_port(const struct mor_ws_server *server)
 
 /* ---- who comes ---- */
 
+static void watch_doors(struct mor_ws_server *server, unsigned events)
+{
+	for (unsigned i = 0; i < server->door_count; i++)
+		if (server->doors[i].watch.loop)
+			(void)mor_watch_change(&server->doors[i].watch, events);
+}
+
 void mor_ws_server_forget(struct mor_ws_server *server, struct mor_ws *ws)
 {
 	for (size_t i = 0; i < server->count; i++)
 		if (server->young[i] == ws)
 			server->young[i] = server->young[--server->count];
-	if (server->fd >= 0 && server->watch.loop)
-		(void)mor_watch_change(&server->watch, MOR_READABLE);
+	watch_doors(server, MOR_READABLE);
 }
 
 static void show(const struct sockaddr_storage *address, socklen_t len, char out[64])
@@ -74,27 +89,26 @@ static void show(const struct sockaddr_storage *address, socklen_t len, char out
 
 static void on_rest_over(struct mor_timer *timer)
 {
-	struct mor_ws_server *server = mor_container_of(timer, struct mor_ws_server, rest);
-
-	(void)mor_watch_change(&server->watch, MOR_READABLE);
+	watch_doors(mor_container_of(timer, struct mor_ws_server, rest), MOR_READABLE);
 }
 
 /* Whoever cannot be taken now waits with the kernel. */
 static void rest(struct mor_ws_server *server)
 {
-	(void)mor_watch_change(&server->watch, 0);
+	watch_doors(server, 0);
 	(void)mor_timer_set(server->loop, &server->rest, REST_MS, on_rest_over);
 }
 
 static void on_somebody(struct mor_watch *watch, unsigned events)
 {
-	struct mor_ws_server *server = mor_container_of(watch, struct mor_ws_server, watch);
+	struct door *door = mor_container_of(watch, struct door, watch);
+	struct mor_ws_server *server = door->server;
 
 	(void)events;
 	for (unsigned i = 0; i < AT_ONCE && server->count < server->options.most; i++) {
 		struct sockaddr_storage address;
 		socklen_t len = sizeof(address);
-		int fd = accept4(server->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(door->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		struct mor_ws *ws;
 		char from[64];
 
@@ -108,41 +122,62 @@ static void on_somebody(struct mor_watch *watch, unsigned events)
 			server->young[server->count++] = ws;
 	}
 	if (server->count == server->options.most)
-		(void)mor_watch_change(watch, 0);
+		watch_doors(server, 0);
 }
 
 /* ---- life ---- */
 
-static int listen_at(const struct addrinfo *address)
+/* IPv6 alone where there is a door for IPv4 as well: else the two would be in each other's way. */
+static int listen_at(const struct addrinfo *address, bool alone)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (address->ai_family == AF_INET6 && !alone)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){ 1 }, sizeof(int));
 	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, 128) == 0)
 		return fd;
 	mor_fd_close(&fd); /* keeps errno */
 	return -errno;
 }
 
+/* 0 or -errno. */
+static int open_door(struct mor_ws_server *server, const struct addrinfo *address, bool alone)
+{
+	struct door *door = &server->doors[server->door_count];
+	int fd = listen_at(address, alone);
+
+	if (fd < 0)
+		return fd;
+	*door = (struct door){ .server = server, .fd = fd };
+	if (mor_watch_start(server->loop, &door->watch, fd, MOR_READABLE, on_somebody) < 0) {
+		mor_fd_close(&fd);
+		return -errno;
+	}
+	server->door_count++;
+	return 0;
+}
+
+/* A host may have an address that this machine has not (IPv6 is off): one that can be used is enough. But one that is taken by
+ * somebody else is an error. */
 static int open_server(struct mor_ws_server *server, mortise_error *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *list = NULL;
 	char port[8], shown[MOR_URL_AUTHORITY];
-	int error;
+	int error, last = 0;
 
 	snprintf(port, sizeof(port), "%u", server->url.port);
 	error = getaddrinfo(server->url.host, port, &hints, &list);
 	if (error)
 		return mor_fail(err, MORTISE_ESYSTEM, "listen: %s: %s", server->url.host, gai_strerror(error));
-	server->fd = listen_at(list);
+	for (const struct addrinfo *at = list; at && last != -EADDRINUSE && server->door_count < MOST_DOORS; at = at->ai_next)
+		last = open_door(server, at, !list->ai_next);
 	freeaddrinfo(list);
-	if (server->fd >= 0)
+	if (server->door_count && last != -EADDRINUSE)
 		return 0;
-	error = -server->fd;
-	server->fd = -1;
-	return mor_fail_errno(err, MORTISE_ESYSTEM, error, "listen: %s", mor_url_authority(&server->url, shown));
+	return mor_fail_errno(err, MORTISE_ESYSTEM, -last, "listen: %s", mor_url_authority(&server->url, shown));
 }
 
 int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options, struct mor_ws_server **ret, mortise_error *err)
@@ -156,11 +191,8 @@ int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *opt
 	server->options = *options;
 	server->url = *options->url;
 	server->options.url = &server->url;
-	server->fd = -1;
 	server->young = mor_zalloc(options->most * sizeof(struct mor_ws *));
 	r = server->young ? open_server(server, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	if (r == 0 && mor_watch_start(loop, &server->watch, server->fd, MOR_READABLE, on_somebody) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "listen: the socket cannot be watched");
 	if (r == 0)
 		*ret = server;
 	else
@@ -172,9 +204,11 @@ void mor_ws_server_free(struct mor_ws_server *server)
 {
 	if (!server)
 		return;
-	mor_watch_stop(&server->watch);
+	for (unsigned i = 0; i < server->door_count; i++) {
+		mor_watch_stop(&server->doors[i].watch);
+		mor_fd_close(&server->doors[i].fd);
+	}
 	mor_timer_stop(&server->rest);
-	mor_fd_close(&server->fd);
 	while (server->count)
 		mor_ws_free(server->young[0]);
 	mor_free(server->young);

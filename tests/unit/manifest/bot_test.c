@@ -216,6 +216,9 @@ static void test_network(void **state)
 	assert_true(mor_bot_network_same(&other->network, &other->network));
 	mor_bot_free(bot);
 	mor_bot_free(other);
+	bot = load_bot(BOT "access_token = \"\"\n");
+	assert_null(bot->network.access_token);
+	mor_bot_free(bot);
 }
 
 static void test_network_faults(void **state)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "wsock/wsock.h"
 
@@ -367,12 +368,35 @@ static void test_many_young(void **state)
 	tear_down();
 }
 
+/* Whichever allocation of ours fails: both ends come to rest, and nothing is left. */
+static void test_allocations(void **state)
+{
+	bool done = false;
+
+	(void)state;
+	for (long n = 0; !done; n++) {
+		struct mor_ws_options options = OPTIONS(&t.client, 10000);
+
+		assert_true(n < 500);
+		set_up(10000);
+		mor_loop_dispatch(t.loop);
+		mor_alloc_fail_after(n);
+		if (mor_ws_connect(t.loop, &t.url, "token", NULL, &options, &t.client.ws) == 0)
+			UNTIL((t.client.opened && t.guest.opened) || t.client.closed || *t.refused);
+		if (t.client.opened && t.guest.opened && mor_ws_send(t.client.ws, MOR_SLICE("x")) == 0)
+			UNTIL(t.guest.messages || t.guest.closed || t.client.closed);
+		done = t.guest.messages;
+		mor_alloc_fail_after(-1);
+		tear_down();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_talk), MOR_TEST(test_much), MOR_TEST(test_freed_in_a_callback), MOR_TEST(test_refused), MOR_TEST(test_nobody_there),
 		MOR_TEST(test_no_such_name), MOR_TEST(test_by_name), MOR_TEST(test_in_pieces), MOR_TEST(test_nothing_is_lost_at_the_end),
-		MOR_TEST(test_rubbish), MOR_TEST(test_silence), MOR_TEST(test_many_young),
+		MOR_TEST(test_rubbish), MOR_TEST(test_silence), MOR_TEST(test_many_young), MOR_TEST(test_allocations),
 	};
 
 	return mor_run_group("wsock/conn", tests);
