@@ -1,6 +1,7 @@
 """What the tests of the bot share."""
 import json
 import subprocess
+import threading
 import time
 
 from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
@@ -52,6 +53,10 @@ class BotCase(Case):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
         for pipe in (process.stdin, process.stdout, process.stderr):
             self.addCleanup(pipe.close)
+        watchdog = threading.Timer(2 * LIMIT, process.kill)  # whoever reads from it then sees the end
+        watchdog.daemon = True
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
         return process
 
     def until(self, stream, part):

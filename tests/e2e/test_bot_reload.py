@@ -173,7 +173,7 @@ class Reload(BotCase):
         self.begin(self.stage("a", gate=["first", str(gate)], answer={"reply": "a @"}), b)
         for text in ("first", "second"):
             self.say(text)
-        self.wait_for(lambda: self.asked("a", "handle"))
+        self.wait_for(lambda: "second" in self.asked("b", "matches"))  # so it waits for the other one, too
         self.replace(b)
         self.hears("ends stage (a)")
         self.say("third")
