@@ -204,7 +204,6 @@ static int open_soak(double minutes, uint64_t seed)
 	snprintf(soak.dir, sizeof(soak.dir), "%s/mortise-soak-XXXXXX", "/tmp");
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!mkdtemp(soak.dir) || mortise_host_new(NULL, &soak.host, &err) < 0) {
 		fprintf(stderr, "soak: %s\n", err.text[0] ? err.text : strerror(errno));
 		return -1;
@@ -239,6 +238,7 @@ int main(int argc, char **argv)
 	unsigned descriptors;
 	size_t heap;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	soak.lie = argc > 3 && strcmp(argv[3], "lie") == 0;
 	if (!(minutes > 0) || argc > 3 + soak.lie) {
 		fprintf(stderr, "usage: soak [MINUTES [SEED [lie]]]\n");

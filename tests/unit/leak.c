@@ -71,3 +71,15 @@ int leak_teardown(void **state)
 	}
 	return leaks ? -1 : 0;
 }
+
+#ifdef MOR_COVERAGE
+void __gcov_dump(void);
+#endif
+
+void leak_exit(int status)
+{
+#ifdef MOR_COVERAGE
+	__gcov_dump();
+#endif
+	_exit(status);
+}

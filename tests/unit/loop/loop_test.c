@@ -205,6 +205,27 @@ static void test_change_and_hangup(void **state)
 	mor_loop_free(loop);
 }
 
+/* What is watched for already costs no system call; what cannot be watched leaves the watch as it was. */
+static void test_change_that_is_none(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct line a;
+	int away;
+
+	(void)state;
+	line_open(&a, loop, 'a');
+	assert_int_equal(mor_watch_change(&a.watch, MOR_READABLE), 0);
+	away = fcntl(a.ends[0], F_DUPFD_CLOEXEC, 0);
+	assert_true(away >= 0);
+	close(a.ends[0]);
+	assert_int_equal(mor_watch_change(&a.watch, MOR_WRITABLE), MORTISE_ESYSTEM);
+	assert_int_equal(a.watch.events, MOR_READABLE);
+	assert_int_equal(dup2(away, a.ends[0]), a.ends[0]);
+	close(away);
+	line_close(&a);
+	mor_loop_free(loop);
+}
+
 static void test_writable_and_reader_gone(void **state)
 {
 	struct mor_loop *loop = fresh(0);
@@ -300,6 +321,39 @@ static void test_tasks(void **state)
 	assert_string_equal(journal, "abad");
 	assert_false(readable(loop));
 	mor_loop_free(loop);
+}
+
+static void on_advance(struct mor_task *task)
+{
+	struct job *job = mor_container_of(task, struct job, task);
+
+	assert_int_equal(mor_loop_advance(job->loop, 1), MORTISE_ECALLBACK);
+	note(job->letter);
+}
+
+static void test_advance_inside_a_task(void **state)
+{
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
+	struct job a = { .loop = loop, .letter = 'a' };
+
+	(void)state;
+	mor_loop_post(loop, &a.task, on_advance);
+	assert_int_equal(mor_loop_advance(loop, 5), 1);
+	assert_string_equal(journal, "a");
+	mor_loop_free(loop);
+}
+
+static void test_free_before_tasks_ran(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct job a = { .loop = loop, .letter = 'a' };
+
+	(void)state;
+	assert_null(mor_loop_free(NULL));
+	mor_loop_post(loop, &a.task, on_job);
+	assert_null(mor_loop_free(loop));
+	assert_false(a.task.queued);
+	assert_string_equal(journal, "");
 }
 
 static void test_endless_task_yields(void **state)
@@ -554,10 +608,13 @@ int main(void)
 		MOR_TEST(test_stopped_by_earlier_callback),
 		MOR_TEST(test_memory_reused_in_batch),
 		MOR_TEST(test_change_and_hangup),
+		MOR_TEST(test_change_that_is_none),
 		MOR_TEST(test_writable_and_reader_gone),
 		MOR_TEST(test_more_than_a_batch),
 		MOR_TEST(test_start_failure),
 		MOR_TEST(test_tasks),
+		MOR_TEST(test_advance_inside_a_task),
+		MOR_TEST(test_free_before_tasks_ran),
 		MOR_TEST(test_endless_task_yields),
 		MOR_TEST(test_hold),
 		MOR_TEST(test_graves),

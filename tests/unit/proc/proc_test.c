@@ -185,7 +185,7 @@ static void in_a_fork(void (*fn)(void))
 		setenv("CMOCKA_TEST_ABORT", "1", 1);
 		alarm(60);
 		fn();
-		_exit(0);
+		leak_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

@@ -4,11 +4,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 #include "base/error.h"
 #include "proc/inside.h"
 #include "run.h"
+
+#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* ---- a directory to try things in ---- */
 
@@ -227,6 +230,109 @@ static void test_missing_loader(void **state)
 	refused("plain", MORTISE_EEXEC, "damaged or unusable ELF file: Exec format error");
 }
 
+/* A loader that cannot be read out of a damaged file is none that could be missing. */
+static void test_damaged_elf(void **state)
+{
+	static const char *const text = "damaged or unusable ELF file: Exec format error";
+	struct tiny tiny = tiny_elf(our_machine());
+
+	(void)state;
+	tiny.head.e_phentsize = 1;
+	put("plain", 0755, &tiny, sizeof(tiny));
+	refused("plain", MORTISE_EEXEC, text);
+	tiny = tiny_elf(our_machine());
+	tiny.head.e_phnum = 2; /* the second lies behind the end */
+	tiny.part.p_type = PT_NOTE;
+	put("plain", 0755, &tiny, offsetof(struct tiny, loader));
+	refused("plain", MORTISE_EEXEC, text);
+	tiny = tiny_elf(our_machine());
+	tiny.part.p_filesz = 0;
+	put("plain", 0755, &tiny, sizeof(tiny));
+	refused("plain", MORTISE_EEXEC, text);
+}
+
+/* ---- what exec may say, however it comes to say it ---- */
+
+static void diagnosed(const char *path, int error, int code, const char *text)
+{
+	struct mor_command command = { .argv = (const char *const[]){ path, NULL } };
+	struct mor_exec_failure failure = { 0 };
+
+	assert_int_equal(mor_exec_diagnose(&command, path, error, &failure), code);
+	assert_int_equal(failure.code, code);
+	if (!strstr(failure.text, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, failure.text);
+}
+
+static void test_diagnoses(void **state)
+{
+	struct statvfs fs;
+
+	(void)state;
+	put_text("plain", 0755, "#!/bin/sh\n");
+	diagnosed("/dev/null", EACCES, MORTISE_EEXEC, "/dev/null: is not a regular file");
+	if (statvfs("/proc/version", &fs) == 0 && (fs.f_flag & ST_NOEXEC)) /* as it mostly is */
+		diagnosed("/proc/version", EACCES, MORTISE_EEXEC, "/proc/version: is on a file system mounted noexec");
+	diagnosed(in_dir("plain"), EACCES, MORTISE_EEXEC, "plain: permission denied (mode 0755)");
+	diagnosed(in_dir("plain"), ETXTBSY, MORTISE_EEXEC, "plain: is being written to by another process");
+	diagnosed(in_dir("plain"), EIO, MORTISE_EEXEC, "plain: Input/output error");
+}
+
+static void test_long_name_below_a_directory(void **state)
+{
+	static char name[PATH_MAX];
+	struct mor_command command = { .argv = (const char *const[]){ name, NULL }, .cwd = dir };
+	struct mor_exec_failure failure;
+	char **argv = NULL;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 3);
+	memcpy(name, "./", 2);
+	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_non_null(strstr(failure.text, "xxx: name is too long"));
+	assert_int_equal(mor_exec_diagnose(&command, name, ENOENT, &failure), MORTISE_EEXEC);
+	assert_non_null(strstr(failure.text, "xxx: name is too long"));
+	assert_int_equal(mor_exec_foresee(&command, name, &failure), MORTISE_EEXEC);
+	assert_non_null(strstr(failure.text, "xxx: name is too long"));
+}
+
+static void test_first_lines(void **state)
+{
+	struct mor_shebang line;
+
+	(void)state;
+	put_text("plain", 0755, "#!  /bin/sh   -e -x \t \nexit\n");
+	assert_true(mor_shebang_read(in_dir("plain"), &line));
+	assert_string_equal(line.interpreter, "/bin/sh");
+	assert_string_equal(line.argument, "-e -x");
+	put_text("plain", 0755, "#! \t \nexit\n");
+	assert_false(mor_shebang_read(in_dir("plain"), &line));
+	assert_false(mor_shebang_read(dir, &line));
+}
+
+/* The interpreter would find out, and say so in its own words. As root, everything can be read. */
+static void test_source_not_readable(void **state)
+{
+	struct mor_command command = { .argv = LIST("./a.py"), .cwd = dir };
+	struct mor_exec_failure failure = { 0 };
+	bool root = geteuid() == 0;
+	char **argv = NULL;
+	int r;
+
+	(void)state;
+	put_text("a.py", 0600, "");
+	assert_int_equal(chmod(dir, 0755), 0);
+	if (root)
+		assert_int_equal(seteuid(65534), 0);
+	else
+		assert_int_equal(chmod(in_dir("a.py"), 0200), 0);
+	r = mor_proc_resolve(&command, &argv, &failure);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(r, MORTISE_EEXEC);
+	assert_non_null(strstr(failure.text, root ? "a.py: not readable (mode 0600)" : "a.py: not readable (mode 0200)"));
+}
+
 /* ---- what is run ---- */
 
 /* Resolves and compares with the wanted argv. */
@@ -243,8 +349,6 @@ static void check_argv(const struct mor_command *command, const char *const *wan
 	assert_null(argv[i]);
 	mor_proc_argv_free(argv);
 }
-
-#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static void test_python_file(void **state)
 {
@@ -467,6 +571,11 @@ int main(void)
 		IN_DIR(test_node_file),
 		IN_DIR(test_search_path),
 		MOR_TEST(test_python_by_name),
+		IN_DIR(test_damaged_elf),
+		IN_DIR(test_diagnoses),
+		IN_DIR(test_long_name_below_a_directory),
+		IN_DIR(test_first_lines),
+		IN_DIR(test_source_not_readable),
 		MOR_TEST(test_default_path),
 		MOR_TEST(test_working_directory),
 		MOR_TEST(test_nothing_named),

@@ -401,6 +401,44 @@ static void what_is_written_is_read(void **state)
 	}
 }
 
+/* Strict: whoever announces too much is not waited for. */
+static void strict_over_the_limit(void **state)
+{
+	static const struct {
+		enum mor_framing framing;
+		const char *text;
+		size_t len;
+	} table[] = {
+		{ MOR_FRAMING_DECIMAL, "11\n", 3 },
+		{ MOR_FRAMING_BE32, "\0\0\0\x0b{", 5 },
+		{ MOR_FRAMING_HEADERS, "Content-Length: 11\r\n\r\n", 22 },
+	};
+	struct mor_deframer d;
+	struct mor_item item;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		mor_deframer_init(&d, table[i].framing, 10, MOR_DEFRAME_STRICT);
+		item = (struct mor_item){ 0 };
+		assert_int_equal(mor_deframe(&d, table[i].text, table[i].len, false, &item), MOR_ITEM_CORRUPT);
+		assert_string_equal(item.why, "announces a message over the limit (limits.frame)");
+	}
+}
+
+/* So many blanks say nothing of what framing follows them. */
+static void blanks_without_end(void **state)
+{
+	static char blanks[MOR_NOISE_MAX + 2];
+	struct mor_deframer d;
+	struct mor_item item = { 0 };
+
+	(void)state;
+	memset(blanks, ' ', sizeof(blanks));
+	mor_deframer_init(&d, MOR_FRAMING_HEADERS, 0, 0);
+	d.reads = 1u << MOR_FRAMING_LINES;
+	assert_int_not_equal(mor_deframe(&d, blanks, sizeof(blanks), true, &item), MOR_ITEM_MORE);
+}
+
 static void half_frames_are_not_written(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = { .limit = 12 };
@@ -435,6 +473,8 @@ int main(void)
 		MOR_TEST(blanks_are_passed_once),
 		MOR_TEST(want_tells_what_is_needed),
 		MOR_TEST(what_is_written_is_read),
+		MOR_TEST(strict_over_the_limit),
+		MOR_TEST(blanks_without_end),
 		MOR_TEST(half_frames_are_not_written),
 		MOR_TEST(names),
 	};

@@ -214,6 +214,16 @@ static void faults_say_where(void **state)
 	check_fault("[1", "at byte 2 (line 1, column 3)");
 }
 
+/* Brackets in a string do not count, not even in one that has no end. */
+static void depth_of_damaged_texts(void **state)
+{
+	(void)state;
+	assert_true(mor_json_depth_ok(MOR_SLICE("\"[[[[["), 2));
+	assert_true(mor_json_depth_ok(MOR_SLICE("\"[[[[[\\\""), 2));
+	assert_true(mor_json_depth_ok(MOR_SLICE("[\"[[[[[\\\"\"]"), 2));
+	assert_false(mor_json_depth_ok(MOR_SLICE("\"[\\\\\"[[[[["), 2));
+}
+
 static void out_of_memory_is_told(void **state)
 {
 	static const char text[] = "{\"a\":[1,2,{\"b\":\"text\"}]}";
@@ -304,6 +314,7 @@ int main(void)
 		MOR_TEST(equality_of_numbers),
 		MOR_TEST(equality_of_the_rest),
 		MOR_TEST(faults_say_where),
+		MOR_TEST(depth_of_damaged_texts),
 		MOR_TEST(out_of_memory_is_told),
 		MOR_TEST(writes_values),
 		MOR_TEST(writes_deep_values),
