@@ -44,6 +44,8 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 		desk->status = reply_with(request, 100000);
 	else if (strcmp(method, "some") == 0)
 		desk->status = reply_with(request, 5000);
+	else if (strcmp(method, "lines") == 0)
+		desk->status = mortise_request_reply(request, json("{\n\t\"answer\":\n42\n}"));
 	else if (strcmp(method, "refuse") == 0)
 		assert_int_equal(mortise_request_fail(request, -32099, "not today", json("{\"when\":\"tomorrow\"}")), 0);
 	else
@@ -83,6 +85,22 @@ static void answered_at_once(void **state)
 	assert_string_equal(desk.method, "what");
 	assert_string_equal(desk.params, "{\"a\":[1]}");
 	assert_int_equal(desk.asked, 1);
+	rig_close(&desk.rig);
+}
+
+/* Where a message is a line, an answer over several is made one. */
+static void answer_of_several_lines(void **state)
+{
+	struct desk desk;
+	char *line;
+
+	(void)state;
+	desk_open(&desk, true);
+	line = ask(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"lines\"}}");
+	assert_int_equal(desk.status, 0);
+	assert_contains(line, "\"id\":1");
+	assert_contains(line, "42");
+	mortise_free(line);
 	rig_close(&desk.rig);
 }
 
@@ -420,6 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		API_TEST(answered_at_once),
+		API_TEST(answer_of_several_lines),
 		API_TEST(ids_come_back_verbatim),
 		API_TEST(refused),
 		API_TEST(nobody_at_the_desk),

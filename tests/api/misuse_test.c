@@ -166,6 +166,11 @@ static void sync_with_pieces(void **state)
 	assert_contains(result, "\"done\"");
 	assert_int_equal(pieces, 3);
 	mortise_free(result);
+	/* As it is, and not judged: what it says of failure is for who asked. */
+	call = (mortise_call_options){ .size = sizeof(call), .flags = MORTISE_RAW };
+	assert_int_equal(mortise_call_sync(rig.plugin, "ping", json("{\"timestamp\":1}"), &call, &result, &err), 0);
+	assert_contains(result, "\"timestamp\"");
+	mortise_free(result);
 	rig_close(&rig);
 }
 

@@ -136,6 +136,15 @@ time.sleep(1000)""")
         plugin = self.plugin("chaotic", manifest={"entry": {"cmd": [PYTHON, "${plugin_dir}/x.py"], "env": {"SHOWN": "yes"}}})
         (plugin / "x.py").write_text('import os\nprint(os.environ["SHOWN"])\n')
         self.assertEqual(self.chaos(plugin).stdout, b"yes\n")
+        # Of G-Assist: its libs directory stands before what PYTHONPATH has
+        self.file("ga/manifest.json", json.dumps({"manifestVersion": 1, "name": "ga", "executable": "plugin.py", "persistent": True,
+                                                  "protocol_version": "2.0", "functions": [{"name": "f", "description": "d"}]}))
+        self.file("ga/plugin.py", 'import os, sys\nsys.stdout.buffer.write(os.environ["PYTHONPATH"].encode() + b"\\n")\n')
+        self.file("ga/libs/x.py")
+        self.env["PYTHONPATH"] = "/mine"
+        self.assertRegex(self.chaos(self.dir / "ga").stdout, rb"^\S*/ga/libs:\S*/mine\n$")
+        del self.env["PYTHONPATH"]
+        self.assertRegex(self.chaos(self.dir / "ga").stdout, rb"^\S*/ga/libs\n$")
         script = self.file("plain.py", "print('{}')\n")  # neither executable nor with a first line of its own
         self.assertEqual(self.chaos(script).stdout, b"{}\n")
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "proc/inside.h"
 #include "run.h"
 
 /* ---- the puppet: this program again, started with what to do ---- */
@@ -211,6 +212,36 @@ static void without_stdio(void)
 		assert_string_equal(run.last, "complaint");
 		run_end(&run);
 	}
+}
+
+static void test_lift(void **state)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC), before = fd;
+
+	(void)state;
+	assert_int_equal(mor_fd_lift(&fd, 3), 0);
+	assert_int_equal(fd, before);
+	assert_int_equal(mor_fd_lift(&fd, before + 20), 0);
+	assert_true(fd >= before + 20);
+	assert_int_equal(fcntl(before, F_GETFD), -1);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	fd = 1000000;
+	assert_int_equal(mor_fd_lift(&fd, 1000001), -EBADF);
+}
+
+/* A view is the guardian's business, and there is none; with one it has a size. */
+static void test_no_view(void **state)
+{
+	static char texts[MOR_VIEW_TEXTS + 1];
+	struct run run = { 0 };
+
+	(void)state;
+	RUN_SH(&run, "read x");
+	run_until(&run, 's');
+	assert_int_equal(mor_proc_set_view(run.proc, (struct mor_slice){ texts, sizeof(texts) }),
+			 run_direct() ? MORTISE_ECLOSED : MORTISE_EINVAL);
+	run_end(&run);
 }
 
 static void test_host_without_stdio(void **state)
@@ -568,6 +599,8 @@ int main(int argc, char **argv)
 		MOR_TEST(test_env_and_cwd),
 		MOR_TEST(test_child_has_three_fds),
 		MOR_TEST(test_child_signals_and_group),
+		MOR_TEST(test_lift),
+		MOR_TEST(test_no_view),
 		MOR_TEST(test_host_without_stdio),
 		MOR_TEST(test_round_trip_costs_one_wait),
 		MOR_TEST(test_exit_is_after_started),

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "proc/inside.h"
 #include "run.h"
 
 static void test_lines_in_order_before_exit(void **state)
@@ -28,6 +29,47 @@ static void test_last_is_not_empty(void **state)
 	assert_int_equal(run.lines, 4);
 	assert_string_equal(mor_proc_last_stderr(run.proc), "ImportError: numpy");
 	run_end(&run);
+}
+
+static int told, overs;
+static char told_last[64];
+
+static void on_told(struct mor_stderr *err, struct mor_slice line)
+{
+	(void)err;
+	told++;
+	snprintf(told_last, sizeof(told_last), "%.*s", (int)line.len, line.ptr);
+}
+
+static void on_over(struct mor_stderr *err)
+{
+	(void)err;
+	overs++;
+}
+
+/* What the pipe holds at the end is told, the unfinished line too, although somebody still has the other end. */
+static void test_finish_reads_the_rest(void **state)
+{
+	struct mor_loop *loop = NULL;
+	struct mor_stderr err = { .fd = -1 };
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(mor_loop_new(0, &loop), 0);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(mor_stderr_start(loop, &err, ends[0], on_told), 0);
+	assert_int_equal(write(ends[1], "one\ntwo\nthr", 11), 11);
+	told = overs = 0;
+	mor_stderr_finish(loop, &err, on_over);
+	while (!overs)
+		assert_true(mor_loop_wait(loop, 60000) >= 0);
+	assert_int_equal(overs, 1);
+	assert_int_equal(told, 3);
+	assert_string_equal(told_last, "thr");
+	mor_stderr_fini(&err);
+	assert_int_equal(err.fd, -1);
+	close(ends[1]);
+	mor_loop_free(loop);
 }
 
 static void test_silent(void **state)
@@ -182,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_lines_in_order_before_exit),
 		MOR_TEST(test_last_is_not_empty),
+		MOR_TEST(test_finish_reads_the_rest),
 		MOR_TEST(test_silent),
 		MOR_TEST(test_flood_then_exit),
 		MOR_TEST(test_long_lines_in_pieces),
