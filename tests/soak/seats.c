@@ -11,8 +11,9 @@
 #define TIMEOUT_MS 2500
 #define SHORT_MS 40        /* for calls that are to be late */
 #define QUEUE_MS 10000
-#define SLACK_MS 40000     /* what a busy machine may take on top of every limit */
-#define NO_QUEUE_LIMIT_MS 60000 /* where the call sets none: the restarts that may lie before it */
+#define SLACK_MS 25000     /* what a busy machine may take on top of every limit */
+#define NO_QUEUE_LIMIT_MS 25000 /* where the call sets none: the restarts that may lie before it */
+#define BUSY_MS 4000       /* of calls, on average; then none until all are settled */
 #define BIG_PAD 200000
 
 /* ---- the table ---- */
@@ -343,9 +344,22 @@ static void renew(struct seat *seat, int64_t now)
 	seat_make(seat);
 }
 
+/* Busy for a while, then quiet until everything is settled: the next call must not be what wakes a sleeping queue. */
+static bool is_quiet(struct seat *seat, int64_t now)
+{
+	if (now < seat->busy_until)
+		return false;
+	if (seat->open)
+		return true;
+	seat->busy_until = now + 100 + (int64_t)pick(2 * BUSY_MS);
+	return false;
+}
+
 static void seat_turn(struct seat *seat, int64_t now)
 {
-	if (now >= seat->next_renewal)
+	bool quiet = is_quiet(seat, now);
+
+	if (now >= seat->next_renewal && !quiet) /* a stop or the end would wake it, too */
 		renew(seat, now);
 	seat->next_call = seat->next_call ? seat->next_call : now;
 	if (!seat->plugin && !seat->pool) {
@@ -357,10 +371,11 @@ static void seat_turn(struct seat *seat, int64_t now)
 		seat->next_call = now + 50;
 		return;
 	}
-	maybe_cancel(seat);
+	if (!quiet)
+		maybe_cancel(seat);
 	if (now < seat->next_call)
 		return;
-	if (seat->open < seat->kind->open_max)
+	if (!quiet && seat->open < seat->kind->open_max)
 		call(seat);
 	seat->next_call = now + 1 + (int64_t)pick(2 * seat->kind->every_ms);
 }

@@ -84,7 +84,7 @@ struct seat {
 	unsigned open;
 	uint64_t calls, by_status[STATUSES], pieces, starts, made;
 	uint64_t drops, noise;       /* events of those kinds */
-	int64_t next_call, next_renewal;
+	int64_t next_call, next_renewal, busy_until;
 	bool leaving;                     /* it was told to stop, and will be freed     */
 	struct record *doomed;            /* will be cancelled */
 	char dir[64], log[96], count[96]; /* of its own */
