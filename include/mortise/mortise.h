@@ -177,7 +177,7 @@ MORTISE_API int mortise_host_new(const mortise_host_options *opt, mortise_host *
 MORTISE_API int mortise_host_adopt(mortise_host *host);
 
 /* Ends every call with MORTISE_ECANCELED, kills every plugin that still runs (SIGKILL: call
- * mortise_plugin_stop() and wait for STOPPED first where politeness matters) and frees the host. Plugins that
+ * mortise_plugin_stop() and wait for STOPPED first where politeness matters) and frees the host and its pools. Plugins that
  * are still referenced answer MORTISE_ECLOSED until they are unreferenced. NULL is fine; returns NULL, or the
  * host itself where it refuses: from a callback or a foreign thread. */
 MORTISE_API mortise_host *mortise_host_free(mortise_host *host);
@@ -239,6 +239,13 @@ MORTISE_API mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin);
 /* Starts the process and its handshake; the result arrives as a STATE event. Calls start a stopped
  * plugin by themselves, so this is for those who want it up early. Starting what runs is fine.
  *
+ * A start that fails puts the plugin in FAILED, until this function is called again. But where descriptors, processes or
+ * memory are only lacking (os_errno EMFILE, ENFILE, EAGAIN, ENOMEM; MORTISE_ENOMEM) that is a death like others: the error
+ * is returned, the plugin goes to BACKOFF and is started again by itself, and restart.intensity counts it. With
+ * MORTISE_NO_RESTART, and where each call has a process of its own, it goes to STOPPED: the next call tries again. A call
+ * that had to start the plugin returns the same error, one that waits for the restart ends with it; one that is made in
+ * BACKOFF waits.
+ *
  * A plugin that asks instead of being called (kythe) is started here and wanted until it is stopped. It is restarted when it
  * ended by itself: at once after a good exit with nothing under way, after a moment where it died of what it was given,
  * with backoff otherwise. It is not restarted where its stdin was closed, by mortise_plugin_stop() or for a fault: it
@@ -276,7 +283,8 @@ typedef struct mortise_reply {
 	int status;                 /* MORTISE_OK or why it failed                                     */
 	int more;                   /* 1: a piece, more will follow; 0: the last callback of this call */
 	mortise_json result;        /* with MORTISE_OK                                                 */
-	mortise_json error_data;    /* with MORTISE_EREMOTE: the error's `data`, whole                 */
+	mortise_json error_data;    /* with MORTISE_EREMOTE: the error's `data`, whole; with MORTISE_EVIOLATION
+				       what the event's params say                                     */
 	const mortise_error *error; /* set when status is not MORTISE_OK                               */
 	mortise_plugin *plugin;     /* NULL: the call of a pool that never reached a worker            */
 	mortise_call *call;         /* NULL in a pool                                                  */
@@ -341,21 +349,35 @@ typedef struct mortise_pool_options {
 	size_t size;
 	uint32_t workers;   /* processes; 0: one per processor                                          */
 	uint32_t retries;   /* how often a call is tried again elsewhere: after a crash of its worker, or
-			       an error whose data says "recoverable": true. Default 0: never.           */
-	uint32_t max_queue; /* calls that wait for a worker; more fail with MORTISE_EOVERLOAD; 0: 65536 */
+			       an error whose data says "recoverable": true. Default 0: never. A call of
+			       which nothing was written is no try: see mortise_pool_call()              */
+	uint32_t max_queue; /* calls that wait for a worker; more fail with MORTISE_EOVERLOAD; 0: 65536. The bytes
+			       of their params are bounded as well: limits.queue for each worker        */
 } mortise_pool_options;
 
-/* The workers start as calls need them. `plugin_opt` as in mortise_plugin_new(). */
+/* The workers start as calls need them, and are restarted as any plugin is. `plugin_opt` as in mortise_plugin_new(). */
 MORTISE_API int mortise_pool_new(mortise_host *host, const mortise_plugin_options *plugin_opt,
 				 const mortise_pool_options *opt, mortise_pool **ret_pool, mortise_error *err);
-/* Kills the workers; calls under way end with MORTISE_ECANCELED. NULL is fine; returns NULL. */
+/* Kills the workers, also those that you hold: they answer MORTISE_ECLOSED from then on. Every call ends with
+ * MORTISE_ECANCELED before this returns. Fine in any callback, also of mortise_pool_stop(). NULL is fine; returns NULL. */
 MORTISE_API mortise_pool *mortise_pool_free(mortise_pool *pool);
-/* As mortise_call_start(), on the least busy worker. A call in a pool cannot be cancelled one by one. */
+/* As mortise_call_start(), on the least busy worker. A call in a pool cannot be cancelled one by one.
+ *
+ * The call waits in the pool until a worker is READY and has room for it; queue_ms counts from here until its last byte is
+ * written. A call of which anything was written is sent again only as `retries` says. One of which nothing was, because its
+ * worker broke or died first, goes to another, as often as the pool has workers.
+ *
+ * While a worker is READY or comes up, calls wait for it. Where none is, they end with what keeps the last one from it: its
+ * status, error and error_data, and plugin NULL. So it is at once when that worker refused its greeting, was too slow in
+ * it, or cannot be run, and when all are FAILED; after a crash or a lack, when starts failed as often as `retries` says
+ * plus once, at least twice. A worker that is FAILED has a fresh chance with mortise_plugin_start(). */
 MORTISE_API int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
 				  const mortise_call_options *opt, mortise_error *err);
-/* The polite ladder for all workers; their STATE events tell the end. */
+/* Calls that wait end with MORTISE_ECLOSED, no more are taken, and all workers are stopped as mortise_plugin_stop() does;
+ * their STATE events tell the end. */
 MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
-/* Worker number `index`, borrowed; NULL past the end. For describe and events. */
+/* Worker number `index`, borrowed; NULL past the end. For describe and events. Who stops one finds it started again when
+ * a call needs it. */
 MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
 
 /* ---- The file-system view ---- */

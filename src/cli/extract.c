@@ -15,7 +15,8 @@
 #include "cli/signals.h"
 
 #define MAX_SIZE ((uint64_t)190 << 20)  /* its base64 still fits the dialect's 256 MiB */
-#define COST_LIMIT ((size_t)512 << 20)  /* bytes under way beyond which no further file is read */
+#define COST_PER_WORKER ((size_t)256 << 20)
+#define COST_WORKERS 2                  /* bytes under way beyond which no further file is read: what so many may have */
 #define REDRAW_MS 200
 
 #define FIELD(name) offsetof(struct mor_extract_args, name)
@@ -152,7 +153,7 @@ static void clear_job(struct mor_job *job)
 static void fill_window(struct mor_extract *x)
 {
 	while (x->started < x->file_count && x->started - x->printed < x->window &&
-	       (x->busy == 0 || x->cost < COST_LIMIT) && !x->fatal.code && !mor_signals_count())
+	       (x->busy == 0 || x->cost < x->cost_limit) && !x->fatal.code && !mor_signals_count())
 		start_job(x, x->cli->words.item[x->started]);
 }
 
@@ -357,6 +358,8 @@ static int prepare(struct mor_extract *x, mortise_error *err)
 	if (r < 0)
 		return r;
 	x->window = 2 * (size_t)worker_count(x) * x->extractor_count + 2;
+	/* With one more file of MAX_SIZE that is still less than what a pool of so many workers lets wait. */
+	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
 	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
 	return x->ring ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }

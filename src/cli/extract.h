@@ -100,7 +100,7 @@ struct mor_extract {
 	struct mor_job *ring;     /* the window; file i is in ring[i % window] */
 	size_t window, file_count;
 	size_t started, printed;  /* files */
-	size_t busy, cost;
+	size_t busy, cost, cost_limit;
 	int last_exit_code;       /* of a file that failed */
 	bool headed;              /* a heading was printed: a blank line comes before the next */
 	bool stopping;            /* callbacks have nothing to say any more */

@@ -470,6 +470,7 @@ struct mortise_pool {
 	unsigned per_worker;   /* calls a worker may have at once */
 	struct mor_list jobs;  /* waiting, in the order of the calls */
 	struct mor_list given; /* those that a worker has */
+	size_t queued_bytes, max_bytes; /* params of those that wait */
 	uint64_t next_number;
 	struct mor_task task;
 	/* Processes that ended before they could be given a call; one that nobody should try again counts for several. */

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "host/host.h"
 
 #define PIPELINED 4 /* calls a worker without an in-flight limit may have at once */
@@ -186,6 +187,7 @@ static struct job *unqueue(struct job *job)
 	mor_timer_stop(&job->timer);
 	mor_list_remove(&job->node);
 	job->pool->queued--;
+	job->pool->queued_bytes -= job->params_len;
 	return job;
 }
 
@@ -218,6 +220,7 @@ static int enqueue(struct job *job, struct mor_list *next)
 		return MORTISE_ENOMEM;
 	mor_list_append(next, &job->node);
 	pool->queued++;
+	pool->queued_bytes += job->params_len;
 	mor_pool_wake(pool);
 	return 0;
 }
@@ -433,6 +436,7 @@ static int make_workers(mortise_pool *pool, const mortise_plugin_options *opt, m
 		pool->workers[i]->pool = pool;
 	}
 	pool->per_worker = pool->workers[0]->max_in_flight ? pool->workers[0]->max_in_flight : PIPELINED;
+	pool->max_bytes = pool->workers[0]->link_options.queue_limit * pool->count;
 	return 0;
 }
 
@@ -550,6 +554,21 @@ static struct job *make_job(mortise_pool *pool, const char *action, mortise_json
 	return job;
 }
 
+static int check_room(const mortise_pool *pool, size_t bytes, mortise_error *err)
+{
+	char waiting[32], all[32];
+
+	if (pool->stopping)
+		return mor_fail(err, MORTISE_ECLOSED, "the pool is being stopped");
+	if (pool->queued >= pool->max_queue)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%u calls wait for a worker already", pool->queued);
+	/* One may always wait, however large; the limit is for those behind it. */
+	if (pool->max_bytes && pool->queued_bytes && pool->queued_bytes + bytes > pool->max_bytes)
+		return mor_fail(err, MORTISE_EOVERLOAD, "calls with %s of params wait for a worker already, and with this one they would be over the limit of %s (limits.queue for each worker)",
+				mor_format_bytes(pool->queued_bytes, waiting), mor_format_bytes(pool->max_bytes, all));
+	return 0;
+}
+
 int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params, const mortise_call_options *given,
 		      mortise_error *err)
 {
@@ -561,10 +580,8 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 		return mor_fail(err, MORTISE_EINVAL, "pool and action must be given");
 	if ((r = mor_host_check_thread(pool->host, err)) < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
 		return r;
-	if (pool->stopping)
-		return mor_fail(err, MORTISE_ECLOSED, "the pool is being stopped");
-	if (pool->queued >= pool->max_queue)
-		return mor_fail(err, MORTISE_EOVERLOAD, "%u calls wait for a worker already", pool->queued);
+	if ((r = check_room(pool, params.len, err)) < 0)
+		return r;
 	job = make_job(pool, action, params);
 	if (!job)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");

@@ -169,6 +169,9 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 
 	if (!mor_seen_from(command, path, seen))
 		return refuse(failure, ENAMETOOLONG, path, "name is too long");
+	if (mor_errno_is_lack(os_errno)) /* not the file's fault */
+		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path, "cannot start a process: %s",
+				     strerrordesc_np(os_errno));
 	if (stat(seen, &st) < 0)
 		return refuse(failure, errno, seen, errno == ENOENT ? "no such file" : strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))

@@ -1,4 +1,6 @@
 /* Pools: several processes of one plugin behind one queue. */
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -289,6 +291,103 @@ static void free_inside_a_reply(void **state)
 	assert_int_equal(d.done, 4);
 }
 
+/* "Fine in any callback, also of mortise_pool_stop()": outside of a dispatch, too. */
+static void free_inside_stop(void **state)
+{
+	struct dropper d = { .done = 0 };
+	mortise_call_options opt = { .size = sizeof(opt), .on_reply = free_the_pool, .arg = &d };
+
+	(void)state;
+	pool_open(&d.p, "ok", 2, 0, 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(mortise_pool_call(d.p.pool, "hang", json(NULL), &opt, NULL), 0);
+	rig_settle(&d.p.rig);
+	mortise_pool_stop(d.p.pool, MORTISE_STOP_POLITE);
+	assert_int_equal(d.done, 20);
+	assert_null(d.p.pool);
+	pool_close(&d.p);
+	assert_int_equal(d.done, 20);
+}
+
+/* "Kills the workers, also those that you hold" */
+static void free_with_a_worker_held(void **state)
+{
+	struct pool_rig p;
+	struct got got;
+	mortise_plugin *worker;
+
+	(void)state;
+	pool_open(&p, "ok", 1, 0, 0);
+	pool_start(&p, &got, "hang", NULL);
+	rig_settle(&p.rig);
+	worker = mortise_plugin_ref(mortise_pool_worker(p.pool, 0));
+	p.pool = mortise_pool_free(p.pool);
+	assert_int_equal(got.finals, 1);
+	assert_int_equal(got.status, MORTISE_ECANCELED);
+	rig_settle(&p.rig);
+	assert_int_equal(mortise_plugin_state(worker), MORTISE_ECLOSED);
+	mortise_plugin_unref(worker);
+	pool_close(&p);
+}
+
+/* One worker has closed its stdin and lives on. Nobody is to notice that beside it another one works. */
+static void a_broken_worker_takes_nothing(void **state)
+{
+	struct pool_rig p;
+	struct got got;
+
+	(void)state;
+	pool_open(&p, "closes_stdin", 2, 0, 0);
+	pool_start(&p, &got, "go", NULL);
+	until_done(&got);
+	assert_int_equal(got.status, MORTISE_OK);
+	got_clear(&got);
+	for (int i = 0; i < 5000; i++) {
+		pool_start(&p, &got, "echo", "[]");
+		until_done(&got);
+		if (got.status != MORTISE_OK)
+			fail_msg("call %d: %s", i, got.error.text);
+		got_clear(&got);
+	}
+	pool_close(&p);
+}
+
+static void leave_descriptors(rlim_t many)
+{
+	struct rlimit limit;
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)next + many;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* A process takes some ten of them. However few are left: the call waits, and is answered once there are enough again. */
+static void descriptors_may_be_short_for_a_moment(void **state)
+{
+	struct rlimit before;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (rlim_t left = 1; left < 12; left++) {
+		struct pool_rig p;
+		struct got got;
+
+		pool_open(&p, "ok", 1, 0, 0);
+		pool_start(&p, &got, "echo", "[]");
+		leave_descriptors(left);
+		assert_true(mortise_host_wait(p.rig.host, 1000) >= 0); /* the pool's first start */
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		until_done(&got);
+		if (got.status != MORTISE_OK)
+			fail_msg("with %d descriptors: %s", (int)left, got.error.text);
+		got_clear(&got);
+		pool_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +401,10 @@ int main(void)
 		API_TEST(queue_is_bounded),
 		API_TEST(polite_stop),
 		API_TEST(free_inside_a_reply),
+		API_TEST(free_inside_stop),
+		API_TEST(free_with_a_worker_held),
+		API_TEST(a_broken_worker_takes_nothing),
+		API_TEST(descriptors_may_be_short_for_a_moment),
 	};
 
 	return mor_run_group("api/pool", tests);

@@ -3,7 +3,7 @@ import collections
 import json
 import unittest
 
-from support import Case, ECHO, KG_PAGES, PYTHON, YAMS_OK
+from support import BUILD, Case, ECHO, KG_PAGES, PYTHON, YAMS_OK
 
 
 class Journal(Case):
@@ -250,6 +250,24 @@ class Unusable(Case):
         done = self.fails(7, "crashed", "extract", "-j2", "a.txt", "b.txt", "--plugin", self.plugin("dead", ready=False))
         self.assertIn("numpy", done.err)
         self.fails(5, "not_found", "extract", "a.txt", "b.txt", "--", "no-such-program")
+
+    def test_refuses_its_configuration(self):
+        """At once, with the plugin's own code, message and data; one process, one error. Even where it says that another
+        try might help: who refuses its configuration would refuse it again."""
+        for code, data in ((-32602, {"reason": "InvalidConfig", "config_key": "k"}),
+                           (-32603, {"reason": "DependencyMissing", "dependency": "d", "recoverable": True})):
+            journal = self.dir / f"journal{code}"
+            where = self.plugin("unwilling", init=code, init_data=data, journal=str(journal))
+            done = self.run_mortise("extract", "--json", "-j2", "a.txt", self.file("c.txt", "text\n"), "--plugin", where)
+            (row,) = done.rows
+            self.assertEqual((done.code, row["kind"], row["rpc_code"], row["data"]), (1, "plugin_error", code, data))
+            self.assertIn("not here", row["message"])
+            self.assertEqual(len({json.loads(line)["pid"] for line in journal.read_text().splitlines()}), 1)
+
+    def test_elf_text_refuses_its_configuration(self):
+        done = self.run_mortise("extract", "--json", "a.txt", "--plugin", BUILD / "plugins" / "elf-text", "-c", "max_functions=abc")
+        (row,) = done.rows
+        self.assertEqual((done.code, row["rpc_code"], row["data"]["config_key"]), (1, -32602, "max_functions"))
 
     def test_silent_handshake(self):
         done = self.fails(6, "timeout", "extract", "a.txt", "b.txt", "-t", "handshake.manifest=300ms", "--", "/bin/sleep", "60")

@@ -4,7 +4,7 @@
 yams_ok.py [JSON]: what it says of itself, and how it answers extractor.supports:
   name, version, interfaces, capabilities  members of the handshake
   supports   "yes" (default), "no", "listed" (yes to the formats of its capabilities), or an error code
-  init       an error code for plugin.init
+  init       an error code for plugin.init; init_data: the error's data
   confidence
   journal    a file to which each method is appended, with the process's id
   ready      false: it ends before the handshake
@@ -46,7 +46,7 @@ def manifest(_):
 
 def init(params):
     if "init" in SELF:
-        raise Failure(SELF["init"], "not here")
+        raise Failure(SELF["init"], "not here", **SELF.get("init_data", {}))
     state["initialized"] = True
     state["config"] = params["config"]
     applied = dict(params["config"])

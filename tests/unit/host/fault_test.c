@@ -133,6 +133,63 @@ static void fail_each(const char *dialect)
 	assert_true(n > 50);
 }
 
+/* A pool: two workers, one of which crashes; calls that wait, with and without a limit. */
+static void play_pool(struct session *s)
+{
+	static const char *const argv[] = { "script", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "yams", .arg = s };
+	mortise_pool_options pool_opt = { .size = sizeof(pool_opt), .workers = 2, .retries = 1 };
+	mortise_call_options call_opt = { .size = sizeof(call_opt), .on_reply = on_reply, .arg = s };
+	mortise_pool *pool = NULL;
+
+	if (mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &s->host, NULL) < 0 ||
+	    mortise_pool_new(s->host, &opt, &pool_opt, &pool, NULL) < 0)
+		return;
+	for (int i = 0; i < 6; i++) {
+		call_opt.queue_ms = i % 3 ? 0 : 5000;
+		s->accepted += mortise_pool_call(pool, "extractor.extract", (mortise_json){ "{}", 2 }, &call_opt, NULL) == 0;
+	}
+	turn(s);
+	for (int id = 1; id <= 6; id++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"name\":\"x\",\"version\":\"1\",\"status\":\"ok\"}}\n", id);
+		for (uint32_t i = 0; i < 2; i++) {
+			const mortise_plugin *worker = mortise_pool_worker(pool, i);
+
+			if (worker->link && id == 5 && i == 0)
+				script_end(script_of(worker), &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+			else if (worker->link)
+				script_deliver(script_of(worker), mor_slice_of(line));
+		}
+		turn(s);
+	}
+	mor_loop_advance(s->host->loop, 6000);
+	mortise_pool_stop(pool, MORTISE_STOP_POLITE);
+	mor_loop_advance(s->host->loop, 10000);
+}
+
+static void pool(void **state)
+{
+	long needed, n = 0;
+
+	(void)state;
+	do {
+		struct session s = { 0 };
+		long before = mor_alloc_count();
+
+		script_reset();
+		mor_alloc_fail_after(n);
+		play_pool(&s);
+		mor_alloc_fail_after(-1);
+		needed = mor_alloc_count() - before;
+		mortise_host_free(s.host);
+		if (s.settled != s.accepted)
+			fail_msg("with allocation %ld failing, %d calls were accepted and %d settled", n, s.accepted, s.settled);
+	} while (++n <= needed);
+	assert_true(n > 50);
+}
+
 /* The same over real pipes: a shell answers one call. */
 static int play_for_real(mortise_host **host, mortise_plugin **plugin)
 {
@@ -204,7 +261,8 @@ static void kythe(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo), MOR_TEST(kythe), MOR_TEST(for_real) };
+	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo), MOR_TEST(kythe), MOR_TEST(pool),
+					    MOR_TEST(for_real) };
 
 	return mor_run_group("host/fault", tests);
 }

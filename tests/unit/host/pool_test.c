@@ -226,6 +226,31 @@ static void a_ghost_takes_a_slot(void **state)
 	rig_close(&rig);
 }
 
+/* By bytes as well as by number; but one may always wait, however large. */
+static void the_queue_is_bounded(void **state)
+{
+	static const char *const set[] = { "limits.in_flight=1", "limits.queue=1000", NULL };
+	struct rig rig = { .workers = 2, .set = set };
+	mortise_call_options opt = { .size = sizeof(opt) };
+	char params[1002] = "[]";
+	mortise_error error;
+	struct got got[2] = { 0 };
+
+	(void)state;
+	rig_open(&rig);
+	memset(params + 2, ' ', 998);
+	call(&rig, &got[0]);
+	call(&rig, &got[1]);
+	turn(&rig);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ params, 1000 }, &opt, NULL), 0);
+	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, &error), MORTISE_EOVERLOAD);
+	assert_non_null(strstr(error.text, "limits.queue"));
+	assert_true(serve(&rig, 0));
+	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, NULL), 0);
+	rig_close(&rig);
+}
+
 /* ---- who may be given a call ---- */
 
 static void a_broken_pipe_takes_nothing(void **state)
@@ -516,6 +541,7 @@ int main(void)
 		MOR_TEST(queue_ms_runs_in_the_pool),
 		MOR_TEST(queue_ms_goes_on_in_the_worker),
 		MOR_TEST(a_ghost_takes_a_slot),
+		MOR_TEST(the_queue_is_bounded),
 		MOR_TEST(a_broken_pipe_takes_nothing),
 		MOR_TEST(nothing_is_bound_to_one_that_backs_off),
 		MOR_TEST(calls_are_spread_before_they_are_piled),

@@ -239,6 +239,29 @@ static void for_good(void **state)
 	rig_close(&rig);
 }
 
+/* What the plugin said when it refused is told to whoever calls it later, data and all. */
+static void the_refusal_is_kept(void **state)
+{
+	struct rig rig = { .dialect = "demo" };
+	char *data = NULL;
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(call(&rig), 0);
+	pass(&rig, 0);
+	script_deliver(script_now, mor_slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":{\"a\":1}}}\n"));
+	pass(&rig, 0);
+	assert_int_equal(rig.status, MORTISE_EREMOTE);
+	script_end(script_now, &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
+	pass(&rig, 0);
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_FAILED);
+	assert_int_equal(mortise_call_sync(rig.plugin, "work", (mortise_json){ 0 }, NULL, &data, &rig.error), MORTISE_EREMOTE);
+	assert_int_equal(rig.error.rpc_code, -32602);
+	assert_string_equal(data, "{\"a\":1}");
+	mortise_free(data);
+	rig_close(&rig);
+}
+
 /* ---- whoever is told of the start ends it ---- */
 
 struct meddler {
@@ -291,7 +314,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(asked_for),  MOR_TEST(by_a_call), MOR_TEST(no_link),
 		MOR_TEST(at_the_restart), MOR_TEST(told_by_the_guardian), MOR_TEST(too_often),
-		MOR_TEST(brought_back_by_the_next_call), MOR_TEST(for_good), MOR_TEST(ended_as_it_starts),
+		MOR_TEST(brought_back_by_the_next_call), MOR_TEST(for_good), MOR_TEST(the_refusal_is_kept),
+		MOR_TEST(ended_as_it_starts),
 	};
 
 	return mor_run_group("host/start", tests);

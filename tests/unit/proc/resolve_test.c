@@ -504,6 +504,21 @@ static void test_too_many_arguments(void **state)
 	check_refused(&command, MORTISE_EEXEC, "/bin/sh", "its arguments and environment are too long");
 }
 
+/* Whatever the file is: it is not what was lacking. */
+static void test_a_lack_is_not_the_files(void **state)
+{
+	static const int lacks[] = { EAGAIN, EMFILE, ENFILE, ENOMEM };
+	const struct mor_command here = { 0 };
+	struct mor_exec_failure failure;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++) {
+		assert_int_equal(mor_exec_diagnose(&here, "/bin/true", lacks[i], &failure), MORTISE_ESYSTEM);
+		assert_int_equal(failure.os_errno, lacks[i]);
+		assert_non_null(strstr(failure.text, "/bin/true: cannot start a process: "));
+	}
+}
+
 /* ---- how it ended ---- */
 
 static void test_exit_texts(void **state)
@@ -581,6 +596,7 @@ int main(void)
 		MOR_TEST(test_nothing_named),
 		MOR_TEST(test_long_name),
 		MOR_TEST(test_too_many_arguments),
+		MOR_TEST(test_a_lack_is_not_the_files),
 		MOR_TEST(test_exit_texts),
 		MOR_TEST(test_loader_complaints),
 	};
