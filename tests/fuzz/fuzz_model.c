@@ -3,7 +3,7 @@
 
 #include "model/model.h"
 
-#define MOST_BYTES (300 * OP_BYTES) /* longer scripts find nothing that two shorter ones do not */
+#define MOST_BYTES (100 * OP_BYTES) /* longer scripts find nothing that two shorter ones do not */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

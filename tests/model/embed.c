@@ -20,7 +20,7 @@ static const struct variant variants[] = {
 	{ { "sandbox.view=true", "restart.intensity=60", NULL }, 0 },
 	{ { "restart.intensity=60", NULL }, MORTISE_STRICT },
 	{ { "restart.intensity=60", NULL }, MORTISE_NO_RESTART },
-	{ { "health.every=100ms", "limits.session=40s", "restart.intensity=60", NULL }, 0 },
+	{ { "health.every=1s", "limits.session=40s", "restart.intensity=60", NULL }, 0 },
 };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 

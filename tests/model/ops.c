@@ -75,7 +75,7 @@ static void do_react(const struct op *op)
 
 static void do_wait(const struct op *op)
 {
-	static const uint32_t times[] = { 0, 1, 2, 10, 49, 50, 99, 100, 101, 500, 1000, 2000, 5000, 10000, 30000, 61000, 300000, 3600000 };
+	static const uint32_t times[] = { 0, 1, 2, 10, 49, 50, 99, 100, 101, 500, 1000, 2000, 5000, 10000, 30000, 61000, 300000, 600000 };
 
 	if (!world.depth)
 		run_loops(times[op->b % (sizeof(times) / sizeof(*times))]);
