@@ -475,7 +475,8 @@ MORTISE_API int mortise_jail_run(const mortise_jail_options *opt, mortise_jail_r
  * the program (EDQUOT: more than 1 GiB of files, or 100,000 changes). If this process is killed the guardian undoes. */
 typedef struct mortise_undo mortise_undo;
 
-/* One line for people: what stays as it is and why, or what came of earlier runs in this workspace that were killed. */
+/* One line for people: what was undone ("undone: 3 files changed, 1 created"), what stays as it is and why, or what came of
+ * earlier runs in this workspace that were killed. */
 typedef void mortise_undo_note_fn(const char *text, void *arg);
 
 typedef struct mortise_undo_options {
@@ -502,7 +503,8 @@ MORTISE_API int mortise_undo_new(const mortise_undo_options *opt, mortise_undo *
 MORTISE_API const char *mortise_undo_store(const mortise_undo *undo); /* borrowed */
 /* Once. Nothing of the program may run any more. MORTISE_ESYSTEM: nothing was undone. */
 MORTISE_API int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error *err);
-/* Removes the store; the program's changes stay, if they were not undone. NULL is fine. Returns NULL. */
+/* Removes the store, unless undoing has failed: then the next run in that workspace tries again. The program's changes stay, if
+ * they were not undone. NULL is fine. Returns NULL. */
 MORTISE_API mortise_undo *mortise_undo_free(mortise_undo *undo);
 
 /* What this machine supports, found out by trying: one object, mortise-doctor(1) lists its members. Free with

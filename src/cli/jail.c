@@ -193,7 +193,8 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_undoi
 		return 0;
 	if (!realpath(args->workspace, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
-	r = mor_undoing_begin(undoing, cli, real, name, pairs->err);
+	*undoing = (struct mor_undoing){ .cli = cli, .without = "leave --undo away" };
+	r = mor_undoing_begin(undoing, real, name, pairs->err);
 	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
 }
 

@@ -77,9 +77,10 @@ static int prepare_undoing(struct mor_part *p, mortise_error *err)
 {
 	int r;
 
+	p->undoing = (struct mor_undoing){ .cli = p->sun->run->cli, .without = "use --keep" };
 	if (p->sun->run->args->keep || !is_confined(p))
 		return 0;
-	r = mor_undoing_begin(&p->undoing, p->sun->run->cli, p->sun->workspace, p->manifest->name, err);
+	r = mor_undoing_begin(&p->undoing, p->sun->workspace, p->manifest->name, err);
 	if (r == 0 && add_text(p, &p->settings, "sandbox.undo", mortise_undo_store(p->undoing.undo)) < 0)
 		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	return r;
@@ -101,7 +102,7 @@ static void settle_changes(struct mor_part *p, bool failed)
 
 	close_plugin(p);
 	if (failed && p->begun_ms && !run->args->keep && !is_confined(p))
-		mor_undoing_add(&p->undoing, run->cli, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
+		mor_undoing_add(&p->undoing, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
 	mor_undoing_end(&p->undoing, failed);
 	if (failed && p->undoing.done && p->scratch)
 		mor_workspace_drop_scratch(p->scratch, p->scratch_made);

@@ -17,8 +17,7 @@ static int find_directory(struct mor_buf *out, mortise_error *err)
 	else if ((home = getenv("HOME")) && *home == '/')
 		mor_buf_printf(out, "%s/.local/state/mortise/undo", home);
 	else
-		return mor_fail(err, MORTISE_ESYSTEM,
-				"nothing could be undone: neither XDG_STATE_HOME nor HOME is an absolute path (--keep does without)");
+		return mor_fail(err, MORTISE_ESYSTEM, "nothing could be undone: neither XDG_STATE_HOME nor HOME is an absolute path");
 	return mor_buf_byte(out, '\0') < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
 }
 
@@ -32,39 +31,17 @@ static void on_note(const char *text, void *arg)
 		mor_note(undoing->cli, "%s", text);
 }
 
-int mor_undoing_begin(struct mor_undoing *undoing, struct mor_cli *cli, const char *workspace, const char *name, mortise_error *err)
+int mor_undoing_begin(struct mor_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf directory = MOR_BUF_INIT;
 	mortise_undo_options opt = { .size = sizeof(opt), .workspace = workspace, .name = name, .on_note = on_note, .arg = undoing };
-	int r = find_directory(&directory, err);
+	mortise_error why = { 0 };
+	int r = find_directory(&directory, &why);
 
-	if (r < 0)
-		return r;
-	undoing->cli = cli;
 	opt.directory = directory.data;
-	return mortise_undo_new(&opt, &undoing->undo, err);
-}
-
-static void add_part(struct mor_buf *line, unsigned count, const char *did, bool *first)
-{
-	if (!count)
-		return;
-	mor_buf_printf(line, "%s%u%s %s", *first ? "" : ", ", count, !*first ? "" : count == 1 ? " file" : " files", did);
-	*first = false;
-}
-
-static void add_summary(struct mor_undoing *undoing)
-{
-	const mortise_undo_result *result = &undoing->result;
-	bool first = true;
-
-	if (result->changed + result->created + result->removed == 0)
-		return;
-	mor_buf_text(&undoing->notes, "undone: ");
-	add_part(&undoing->notes, result->changed, "changed", &first);
-	add_part(&undoing->notes, result->created, "created", &first);
-	add_part(&undoing->notes, result->removed, "removed", &first);
-	mor_buf_text(&undoing->notes, "\n");
+	if (r == 0)
+		r = mortise_undo_new(&opt, &undoing->undo, &why);
+	return r < 0 ? mor_fail(err, r, "%s; to run it all the same, %s", why.text, undoing->without) : 0;
 }
 
 void mor_undoing_end(struct mor_undoing *undoing, bool failed)
@@ -77,19 +54,16 @@ void mor_undoing_end(struct mor_undoing *undoing, bool failed)
 	undoing->result.size = sizeof(undoing->result);
 	if (failed && mortise_undo_run(undoing->undo, &undoing->result, &err) < 0)
 		mor_buf_printf(&undoing->notes, "not undone: %s\n", err.text);
-	else if (failed)
-		add_summary(undoing);
 	if (undoing->result.refused)
-		mor_buf_text(&undoing->notes, "hint: --keep runs it without undoing, and then nothing needs to be saved\n");
+		mor_buf_printf(&undoing->notes, "to run it without undoing, so that nothing needs to be saved, %s\n", undoing->without);
 	undoing->done = failed;
 	undoing->undo = mortise_undo_free(undoing->undo);
 }
 
-void mor_undoing_add(struct mor_undoing *undoing, struct mor_cli *cli, const char *format, ...)
+void mor_undoing_add(struct mor_undoing *undoing, const char *format, ...)
 {
 	va_list args;
 
-	undoing->cli = cli;
 	va_start(args, format);
 	mor_buf_vprintf(&undoing->notes, format, args);
 	va_end(args);

@@ -8,9 +8,10 @@
 #include "cli/cli.h"
 #include "wire/json.h"
 
-/* All zero: nothing is to be undone. */
+/* All zero: nothing is to be undone. cli and without are set by whoever begins. */
 struct mor_undoing {
 	struct mor_cli *cli;
+	const char *without;        /* how to do without: "use --keep" */
 	mortise_undo *undo;
 	struct mor_buf notes;       /* lines that wait for the error that they follow */
 	mortise_undo_result result; /* of mor_undoing_end() */
@@ -18,11 +19,11 @@ struct mor_undoing {
 };
 
 /* $XDG_STATE_HOME/mortise/undo. What came of earlier runs that were killed is told at once. */
-int mor_undoing_begin(struct mor_undoing *undoing, struct mor_cli *cli, const char *workspace, const char *name, mortise_error *err);
+int mor_undoing_begin(struct mor_undoing *undoing, const char *workspace, const char *name, mortise_error *err);
 /* Nothing of it runs any more. */
 void mor_undoing_end(struct mor_undoing *undoing, bool failed);
 /* A line more for mor_undoing_tell(). */
-void mor_undoing_add(struct mor_undoing *undoing, struct mor_cli *cli, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void mor_undoing_add(struct mor_undoing *undoing, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "undone: 3 files changed, 1 created", and what was not, on stderr; after the error. */
 void mor_undoing_tell(struct mor_undoing *undoing);
 /* The member "undone" with its numbers; nothing where nothing was to be undone. */

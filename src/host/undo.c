@@ -35,6 +35,7 @@ struct mortise_undo {
 	mortise_undo_note_fn *on_note;
 	void *arg;
 	unsigned lines;
+	bool failed; /* to undo: then the store is kept for the next run here */
 	mortise_undo_result result;
 };
 
@@ -111,6 +112,12 @@ static int play(struct mortise_undo *undo, bool only_tell)
 	return status;
 }
 
+static void summarise(const struct mortise_undo *undo, char text[MOR_UNDO_SUMMARY])
+{
+	mor_undo_summary(&(struct mor_undo_result){ .changed = undo->result.changed, .created = undo->result.created,
+						     .removed = undo->result.removed }, text);
+}
+
 /* The copies of what was left stay, if there are any: then the directory is not empty. */
 static void drop_files(const struct mor_undo_store *store, const char *path)
 {
@@ -149,19 +156,21 @@ static void settle(struct mortise_undo *old)
 	char summary[MOR_UNDO_SUMMARY];
 	struct mor_undo_list list;
 	bool told, ended;
+	int status;
 
 	if (mor_undo_store_read(&old->store, &list) < 0)
 		return;
 	told = repeat_told(old, &list);
 	ended = has_end(&list);
-	if (!told && list.count && play(old, !ended) == 0) {
-		mor_undo_summary(&(struct mor_undo_result){ .changed = old->result.changed, .created = old->result.created,
-							      .removed = old->result.removed }, summary);
-		if (ended)
-			say(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
-		else
-			say(old, "%s and its guardian were killed when it last ran here: what it had changed stays", old->store.name);
-	}
+	status = !told && list.count ? play(old, !ended) : 0;
+	summarise(old, summary);
+	if (status < 0)
+		say(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s", old->store.name,
+		    strerrordesc_np(-status));
+	else if (!told && list.count && ended)
+		say(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
+	else if (!told && list.count)
+		say(old, "%s and its guardian were killed when it last ran here: what it had changed stays", old->store.name);
 	mor_undo_list_fini(&list);
 	drop_files(&old->store, old->path);
 }
@@ -281,10 +290,12 @@ const char *mortise_undo_store(const mortise_undo *undo)
 
 int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error *err)
 {
+	char summary[MOR_UNDO_SUMMARY];
 	int status;
 
 	if (!undo || !ret || ret->size < sizeof(ret->size))
 		return mor_fail(err, MORTISE_EINVAL, "undo: set the result's size to sizeof(mortise_undo_result)");
+	undo->failed = true;
 	/* Whoever still has it is a guardian that hangs in the kernel, and with it perhaps the plugin. */
 	if (flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "undoing in %s: its guardian has not ended", undo->store.root);
@@ -293,6 +304,10 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -status, "undoing in %s", undo->store.root);
 	if (ftruncate(undo->store.journal, undo->store.head->size) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", undo->path);
+	undo->failed = false;
+	summarise(undo, summary);
+	if (undo->result.changed || undo->result.created || undo->result.removed)
+		say(undo, "undone: %s", summary);
 	undo->result.size = ret->size;
 	memcpy(ret, &undo->result, ret->size < sizeof(*ret) ? ret->size : sizeof(*ret));
 	return 0;
@@ -302,9 +317,9 @@ mortise_undo *mortise_undo_free(mortise_undo *undo)
 {
 	if (!undo)
 		return NULL;
-	if (undo->store.dir >= 0)
+	if (undo->store.dir >= 0 && !undo->failed)
 		drop_files(&undo->store, undo->path);
-	else if (undo->path)
+	else if (undo->path && !undo->failed)
 		rmdir(undo->path);
 	mor_undo_store_fini(&undo->store);
 	mor_free(undo->path);

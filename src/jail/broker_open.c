@@ -107,6 +107,9 @@ static int open_found(struct mor_call *call, const struct mor_found *found, uint
 		return MOR_CALL_SENT;
 	if (status < 0)
 		return status;
+	status = unnamed ? mor_undo_before_make(call->broker->undo, found->where) : 0;
+	if (status < 0)
+		return status;
 	if (unnamed)
 		borrow_umask(call);
 	else

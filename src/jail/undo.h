@@ -39,6 +39,7 @@
 
 #define MOR_UNDO_MAGIC 0x4f444e55524f4dULL /* "MORUNDO" */
 #define MOR_UNDO_VERSION 1u
+#define MOR_UNDO_ID_UNKNOWN UINT32_MAX
 
 struct mor_undo_head {
 	uint64_t magic;
@@ -72,7 +73,7 @@ struct mor_undo_entry {
 	uint32_t kind, size;    /* with its texts, a multiple of 8     */
 	uint32_t check, mode;   /* check: of all of it, with 0 in here */
 	struct mor_undo_id id, id2;
-	uint32_t uid, gid;
+	uint32_t uid, gid;      /* MOR_UNDO_ID_UNKNOWN: the guardian's user namespace does not have it */
 	int64_t atime_ns, mtime_ns;
 	uint64_t copy, bytes;   /* where in the copies                 */
 	uint64_t links;         /* names that it had                   */
@@ -154,6 +155,7 @@ struct mor_undo {
 	unsigned entries;
 	bool refused;                /* has been told                                              */
 	bool blind;                  /* events were lost: who wrote is not known                    */
+	int mapped;                  /* 1: some owners are not in our user namespace; -1: not known yet */
 	struct mor_undo_map index;
 	struct mor_undo_known *known;
 	size_t count, room;
@@ -163,7 +165,7 @@ struct mor_undo {
 	mor_undo_wanted_fn *wanted;  /* whether the caller still waits                             */
 	void *arg;
 };
-#define MOR_UNDO_INIT { .store = MOR_UNDO_STORE_INIT, .root = -1, .watch = -1, .watch_gate = PTHREAD_MUTEX_INITIALIZER }
+#define MOR_UNDO_INIT { .store = MOR_UNDO_STORE_INIT, .root = -1, .watch = -1, .mapped = -1, .watch_gate = PTHREAD_MUTEX_INITIALIZER }
 
 /* `undo` may be NULL in all of these: then nothing is noted. `where` is a canonical name; what does not lie in the workspace
  * is nobody's business here. 0 or -errno: then the change must not be made. */

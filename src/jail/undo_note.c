@@ -20,6 +20,7 @@
 
 #define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
 #define NONE UINT32_MAX
+#define OVERFLOW_ID 65534u
 
 struct mor_undo_known {
 	struct mor_undo_id id;
@@ -162,7 +163,8 @@ static int refuse(struct mor_undo *undo, const char *where, int error)
 
 static int have_room(struct mor_undo *undo, const char *where)
 {
-	return undo->entries < MOR_UNDO_ENTRIES ? 0 : refuse(undo, where, EDQUOT);
+	/* What is known grows without entries, too: by files that never get a name. */
+	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ? 0 : refuse(undo, where, EDQUOT);
 }
 
 static int note(struct mor_undo *undo, const char *where, struct draft *draft)
@@ -176,11 +178,30 @@ static int note(struct mor_undo *undo, const char *where, struct draft *draft)
 	return status;
 }
 
-static void describe(struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
+/* At t1 the guardian has a user namespace with one user and one group: all others look alike there. */
+static bool are_mapped(struct mor_undo *undo)
+{
+	char map[64] = "";
+	int fd = undo->mapped < 0 ? open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		undo->mapped = read(fd, map, sizeof(map) - 1) <= 0 || !strstr(map, " 4294967295");
+		close(fd);
+	}
+	return undo->mapped != 0;
+}
+
+static uint32_t true_id(struct mor_undo *undo, uint32_t id, uint32_t own)
+{
+	return id == OVERFLOW_ID && id != own && are_mapped(undo) ? MOR_UNDO_ID_UNKNOWN : id;
+}
+
+static void describe(struct mor_undo *undo, struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
 {
 	*entry = (struct mor_undo_entry){
-		.kind = kind, .mode = look->mode, .id = look->id, .uid = look->uid, .gid = look->gid, .atime_ns = look->atime_ns,
-		.mtime_ns = look->mtime_ns, .bytes = look->bytes, .links = look->links,
+		.kind = kind, .mode = look->mode, .id = look->id, .uid = true_id(undo, look->uid, geteuid()),
+		.gid = true_id(undo, look->gid, getegid()),
+		.atime_ns = look->atime_ns, .mtime_ns = look->mtime_ns, .bytes = look->bytes, .links = look->links,
 	};
 }
 
@@ -262,7 +283,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	if (status < 0)
 		return status;
 	watch(undo, known, fd);
-	describe(&draft.entry, MOR_UNDO_CHANGED, &look);
+	describe(undo, &draft.entry, MOR_UNDO_CHANGED, &look);
 	draft.entry.copy = known->copy;
 	status = note(undo, where, &draft);
 	known->saved = status == 0;
@@ -283,7 +304,7 @@ int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 		return status;
 	if (!know(undo, &look.id, below(undo, where))) /* for how its mode is left */
 		return -ENOMEM;
-	describe(&draft.entry, MOR_UNDO_ATTRS, &look);
+	describe(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
 	return note(undo, where, &draft);
 }
 
@@ -333,7 +354,7 @@ static int note_removal(struct mor_undo *undo, const char *where, int parent, co
 
 	if (status < 0)
 		return status;
-	describe(&draft.entry, MOR_UNDO_REMOVED, look);
+	describe(undo, &draft.entry, MOR_UNDO_REMOVED, look);
 	/* What the plugin has made need not come back, nor what it did to it before. But through its directories other things may
 	 * have gone, and must go back that way. */
 	draft.entry.ours = !S_ISDIR(look->mode) && is_ours(undo, &look->id);
@@ -378,7 +399,7 @@ int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from
 		return status;
 	if (found == 0 && !swap && !(flags & RENAME_NOREPLACE))
 		status = note_removal(undo, to->where, to->parent, to->name, &there);
-	describe(&draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
+	describe(undo, &draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
 	draft.entry.id2 = there.id;
 	draft.other = below(undo, to->where);
 	return status < 0 ? status : note(undo, from->where, &draft);
@@ -412,7 +433,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 	status = mor_undo_look(parent, name, &look);
 	if (status < 0)
 		return status;
-	describe(&draft.entry, MOR_UNDO_MADE, &look);
+	describe(undo, &draft.entry, MOR_UNDO_MADE, &look);
 	known = know(undo, &look.id, below(undo, where));
 	if (!known)
 		return -ENOMEM;
@@ -509,7 +530,7 @@ static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
 
 	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 || !mor_undo_same(&look.id, &known->id))
 		return 0; /* then its absence is what undoing will meet */
-	describe(&draft.entry, MOR_UNDO_LEFT, &look);
+	describe(undo, &draft.entry, MOR_UNDO_LEFT, &look);
 	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;
 	return append(undo, &draft);
 }

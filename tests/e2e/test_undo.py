@@ -194,6 +194,20 @@ class Failures(Undo):
                          [None, {"changed": 1, "created": 1, "removed": 0, "left": 0}])
 
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    @at_each_level
+    def test_another_owner(self, level):
+        """Root gives files back to whom they belonged. At t1 the guardian does not see who that was, and it is said."""
+        os.chown(self.work / "gone", 12345, 54321)
+        self.before = picture(self.work)
+        done = self.python(level, "os.unlink('gone')", fails=True)
+        self.assertEqual((self.work / "gone").read_text(), "this is gone\n")
+        if level == "t0":
+            self.unchanged()
+        else:
+            self.assertIn("not undone: gone: it is back, but it was another user's", done.err)
+
+
 class Choices(Undo):
     @at_each_level
     def test_keep(self, level):
@@ -229,8 +243,16 @@ class Choices(Undo):
         self.assertEqual(done.code, 7)
         self.assertIn("Disk quota exceeded", done.err)
         self.assertIn("huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err)
-        self.assertIn("--keep", done.err.splitlines()[-1])
+        self.assertEqual(done.err.splitlines()[-1], "to run it without undoing, so that nothing needs to be saved, use --keep")
         self.assertEqual(self.python(level, "open('huge', 'r+b').write(b'x')", "--keep").code, 0)
+
+    @at_each_level
+    def test_nowhere_to_save(self, level):
+        done = self.python(level, "open('note', 'w')", env={**self.env, "XDG_STATE_HOME": "/proc"})
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("/proc/mortise/undo", done.err)
+        self.assertIn("to run it all the same, use --keep", done.err)
+        self.assertEqual(picture(self.work), self.before)
 
     @at_each_level
     def test_state_directory_in_the_workspace(self, level):
