@@ -236,13 +236,12 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	/* We run the loop ourselves: nobody needs to be woken for what is posted now. */
 	mor_loop_hold(plugin->host->loop, true);
 	r = mor_call_start(plugin, action, params, &opt, &call, err);
-	if (r == MORTISE_EREMOTE && plugin->state == MORTISE_FAILED && plugin->failure_data.len) {
-		/* It has said so before, to the greeting. */
-		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
-	} else if (r == 0) {
+	if (r == 0) {
 		r = run_until_done(plugin->host, call, &sync);
 		if (r < 0 && err)
 			*err = sync.error;
+	} else if (r == MORTISE_EREMOTE && plugin->failure_data.len) { /* its greeting's, of which the data are kept */
+		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);
 	if (ret_result && (r == 0 || r == MORTISE_EREMOTE))

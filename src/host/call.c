@@ -266,6 +266,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 		if (call->state == MOR_CALL_LATE)
 			continue;
 		call->state = MOR_CALL_SENT;
+		call->reached = true;
 		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
 		if (call->flags & MORTISE_NOTIFY)
 			mor_call_settle(call, &(struct mor_verdict){ 0 }, false);
@@ -521,7 +522,7 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 	if (!action || !*action)
 		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->session.name);
 	MOR_HOLD(plugin);
-	r = check_running(plugin, err);
+	r = plugin->state == MORTISE_READY ? 0 : check_running(plugin, err);
 	if (r == 0)
 		r = shape(plugin, action, opt, &started, err);
 	if (r == 0)

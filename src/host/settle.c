@@ -109,9 +109,8 @@ void mor_call_unlink(mortise_call *call)
 
 	call->due_ms = 0;
 	mor_call_leave_queue(call);
-	if (call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT)
-		call->reached = call->state == MOR_CALL_SENT ||
-				call->begin < (plugin->link ? plugin->link->written : plugin->written);
+	if (call->state == MOR_CALL_WRITING)
+		call->reached = call->begin < (plugin->link ? plugin->link->written : plugin->written);
 	mor_list_remove(&call->node);
 	if (call->id) {
 		mor_table_remove(&plugin->table, call);
