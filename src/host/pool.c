@@ -106,7 +106,7 @@ static bool may_be_started(const mortise_plugin *worker, bool others_work)
 }
 
 /* How many starts in vain a job sits out. They cost no work, so even one that is not tried again sits out one. */
-static uint32_t patience(const mortise_pool *pool)
+static uint64_t patience(const mortise_pool *pool)
 {
 	return pool->retries ? pool->retries : 1;
 }
@@ -126,10 +126,12 @@ void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
 
 	if (was_up && !is_coming(worker) && !is_ready(worker)) {
 		worker->came_to_nothing = worker->unproven;
+		if (worker->unproven)
+			pool->blamed = worker;
 		if (worker->unproven && !count_if(pool, is_ready))
 			pool->vain_starts += may_do_better(worker) ? 1 : patience(pool) + 1;
 	}
-	if (has_failed(worker) || (was_up && worker->came_to_nothing))
+	if (has_failed(worker))
 		pool->blamed = worker;
 	mor_pool_wake(pool);
 }

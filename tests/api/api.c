@@ -1,7 +1,9 @@
 #include "api.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +64,25 @@ int api_teardown(void **state)
 	if (r)
 		kill_children();
 	return r;
+}
+
+void leave_descriptors(int many)
+{
+	static struct rlimit before;
+	struct rlimit limit;
+	int next;
+
+	if (many < 0) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		return;
+	}
+	next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = (rlim_t)(next + many);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 /* ---- the rig ---- */

@@ -89,6 +89,8 @@ void ask_expect(struct rig *rig, const char *action, const char *params, const c
 void assert_echoes(struct rig *rig);
 int ask_pid(struct rig *rig);
 
+/* So many are left to this process, those below its highest one not counted; -1: as many as before. */
+void leave_descriptors(int many);
 void assert_contains(const char *text, const char *part);
 int64_t now_ns(void);
 void diag(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a TAP comment */

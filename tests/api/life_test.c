@@ -1,4 +1,5 @@
 /* Life and death of plugins: starting, crashing, restarting, stopping. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -475,6 +476,35 @@ static void violation_comes_before_what_fails(void **state)
 	rig_close(&rig);
 }
 
+/* "where descriptors, processes or memory are only lacking ... that is a death like others": whether our own calls notice it
+ * or the guardian does, the plugin comes up by itself once there are enough again. */
+static void descriptors_may_be_short_for_a_moment(void **state)
+{
+	int refused = 0;
+
+	(void)state;
+	for (int left = 1; left < 12; left++) {
+		mortise_error err = { 0 };
+		struct rig rig;
+		int r;
+
+		rig_open_bad(&rig, "ok", SET("restart.first=1ms"));
+		leave_descriptors(left);
+		r = mortise_plugin_start(rig.plugin, &err);
+		leave_descriptors(-1);
+		if (r < 0) {
+			assert_int_equal(err.os_errno, EMFILE);
+			assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_BACKOFF);
+			refused++;
+		}
+		rig_until_state(&rig, MORTISE_READY);
+		assert_false(rig_saw_state(&rig, MORTISE_FAILED));
+		assert_echoes(&rig);
+		rig_close(&rig);
+	}
+	assert_true(refused > 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +531,7 @@ int main(void)
 		API_TEST(plugin_gets_three_descriptors),
 		API_TEST(environment),
 		API_TEST(violation_comes_before_what_fails),
+		API_TEST(descriptors_may_be_short_for_a_moment),
 	};
 
 	return mor_run_group("api/life", tests);
