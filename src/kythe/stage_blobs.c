@@ -65,21 +65,29 @@ static void know(struct mor_blobs *blobs, const char *digest)
 
 /* ---- is it there ---- */
 
-/* Whoever can read it reads the same as we do: it is hashed through the name, without following a link. */
-static bool has_digest(const struct mor_blobs *blobs, const char *digest)
+/* It is hashed through the name, without following a link: as whoever is shown it will read it. */
+static bool has_digest(const struct mor_blobs *blobs, const char *digest, uint64_t size)
 {
 	int fd = openat(blobs->dir, digest, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char hex[MOR_DIGEST_SIZE], piece[PIECE];
 	struct sha256_ctx sha;
-	ssize_t n = -1;
 
+	if (fd < 0)
+		return false;
 	mor_digest_begin(&sha);
-	while (fd >= 0 && ((n = read(fd, piece, sizeof(piece))) > 0 || (n < 0 && errno == EINTR)))
-		if (n > 0)
-			mor_digest_add(&sha, piece, (size_t)n);
+	while (size > 0) {
+		ssize_t n = read(fd, piece, size < sizeof(piece) ? (size_t)size : sizeof(piece));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		mor_digest_add(&sha, piece, (size_t)n);
+		size -= (uint64_t)n;
+	}
 	mor_fd_close(&fd);
 	mor_digest_end(&sha, hex);
-	return n == 0 && strcmp(hex, digest) == 0;
+	return size == 0 && strcmp(hex, digest) == 0;
 }
 
 enum look { ABSENT, ALTERED, GOOD };
@@ -96,7 +104,7 @@ static enum look look_at(struct mor_blobs *blobs, const char *digest, uint64_t s
 		return ALTERED;
 	if (is_known(blobs, digest))
 		return GOOD;
-	if (!has_digest(blobs, digest))
+	if (!has_digest(blobs, digest, size))
 		return ALTERED;
 	know(blobs, digest);
 	return GOOD;
