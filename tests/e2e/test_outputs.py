@@ -1,4 +1,5 @@
 """-o FILE of every command: whole or not at all, whatever is at its place."""
+import contextlib
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import threading
 import unittest
 
+from kythe_support import NO_NAMESPACES
 from support import Case, LIMIT, MORTISE, PYTHON, YAMS_OK
 
 
@@ -18,6 +20,10 @@ class Outputs(Case):
 
     def names(self):
         return {path.name for path in self.dir.iterdir()}
+
+    def end_group(self, group):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
 
     def stuck_extract(self, *words):
         """mortise extract that has the first of two files, and will never have the second."""
@@ -62,6 +68,40 @@ for line in sys.stdin:
         self.assertEqual(process.returncode, 130)
         self.assertEqual((self.dir / "out.txt").read_text(), "as it was")
         self.assertFalse(json.loads(out)["ok"])  # what is to be said of it goes to stdout
+
+    def test_archive_killed_in_between(self):
+        """kzip create, while it asks the second compiler."""
+        self.file("out.kzip", "as it was")
+        os.mkfifo(self.dir / "asked")
+        slow = self.file("slow-cc", f"#!/bin/sh\n: > {self.dir}/asked\nexec sleep 1000\n")
+        slow.chmod(0o755)
+        rows = [{"directory": str(self.dir), "file": "x.c", "arguments": [cc, "-c", "x.c"]} for cc in ("cc", str(slow))]
+        self.file("db.json", json.dumps(rows))
+        process = subprocess.Popen([MORTISE, "kzip", "create", "-j", "1", "-o", "out.kzip", "--compile-commands", "db.json"], cwd=self.dir,
+                                   env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(self.end_group, process.pid)  # the compiler is not what this is about
+        with open(self.dir / "asked", encoding="utf-8"):
+            pass
+        before = self.names()
+        process.kill()
+        process.wait(LIMIT)
+        self.assertEqual((self.dir / "out.kzip").read_text(), "as it was")
+        self.assertEqual(self.names(), before)
+        self.assertFalse([name for name in before if name.startswith(".")])
+
+    @unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
+    def test_a_mount_point(self):
+        """Nothing can be renamed over it: it is written in place."""
+        self.file("mounted", "as it was")
+        self.file("out", "below")
+        for words in self.commands("out"):
+            command = " ".join(str(word) for word in words)
+            done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount --bind mounted out && {MORTISE} {command}"], cwd=self.dir, env=self.env,
+                                  capture_output=True, timeout=LIMIT, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(len((self.dir / "mounted").read_bytes()), len("as it was"))
+            self.assertEqual((self.dir / "out").read_text(), "below")
 
     def test_no_room(self):
         self.file("out.txt", "as it was")
