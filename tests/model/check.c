@@ -132,7 +132,7 @@ void check_queue(const struct call *call)
 	for (unsigned i = 0; i < world.open_count; i++) {
 		const struct call *other = &world.calls[world.open[i]];
 
-		if (!other->orphaned)
+		if (!other->orphaned && !other->starting)
 			waiting += call->pool ? other->pool == call->pool : other->place == call->place && !other->sends;
 	}
 	if (waiting > most)
