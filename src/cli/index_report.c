@@ -52,7 +52,7 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
 	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli),
 		 printable_title(end, title, sizeof(title)), reason, end->earlier ? " (in an earlier run)" : "");
-	x->breaches += mortise_status_exit_code(end->code) == mortise_status_exit_code(MORTISE_EPROTO);
+	x->breaches += end->code == MORTISE_EPROTO || end->code == MORTISE_EVIOLATION;
 	begin_unit(&w, end);
 	mor_w_pair(&w, "reason", end->reason);
 	mor_w_pair(&w, "kind", mortise_status_kind(end->code));

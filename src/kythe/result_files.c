@@ -184,13 +184,21 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 
 /* ---- opening ---- */
 
+/* A run that has just ended removes its journal: who got hold of that one would hold nothing, and tries again. */
 static int open_journal(struct mor_result *result, mortise_error *err)
 {
-	result->journal = open(result->journal_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (result->journal < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
-	if (flock(result->journal, LOCK_EX | LOCK_NB) < 0)
-		return mor_fail(err, MORTISE_EINPUT, "%s: another run writes it", result->journal_path);
+	struct stat st = { 0 };
+
+	while (st.st_nlink == 0) {
+		mor_fd_close(&result->journal);
+		result->journal = open(result->journal_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (result->journal < 0)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
+		if (flock(result->journal, LOCK_EX | LOCK_NB) < 0)
+			return mor_fail(err, MORTISE_EINPUT, "%s: another run writes it", result->journal_path);
+		if (fstat(result->journal, &st) < 0)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
+	}
 	result->locked = true;
 	return 0;
 }
