@@ -151,6 +151,7 @@ struct mor_bot_net {
 	size_t bytes;
 	unsigned late;         /* came while the bot was ending  */
 	bool paused;           /* nothing is read: too much waits */
+	int terminal;          /* that we were started at; -1: none. Its end is ours */
 };
 
 /* The file, looked after for changes. */

@@ -1,13 +1,10 @@
 /* The run of a bot: plugins up, events in, calls out, and an end that loses nothing. */
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/bot.h"
 #include "cli/output.h"
 #include "cli/signals.h"
@@ -108,11 +105,6 @@ static int sooner(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-static int terminal(void)
-{
-	return isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
-}
-
 /* A signal between the look at the count and the wait is not lost: its handler has made the host's descriptor
  * readable. An event that is held back is with us already, so nobody would tell us of it. Where the network is elsewhere, stdin
  * is only looked at for the end of a terminal. */
@@ -123,7 +115,7 @@ static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
 		{ .fd = run->watch.fd, .events = POLLIN },
-		{ .fd = run->net.link ? terminal() : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
+		{ .fd = run->net.link ? run->net.terminal : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
 		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
 	};

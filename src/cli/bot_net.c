@@ -1,6 +1,6 @@
 /* Events from the network: OneBot v11 over WebSockets. */
 #include <poll.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -97,6 +97,7 @@ int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 
 	if (run->stdio || (!network->connect && !network->listen))
 		return 0;
+	run->net.terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
 	return mor_link_new(&options, &run->net.link, err);
 }
 
