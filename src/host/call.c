@@ -228,6 +228,14 @@ static int may_go(mortise_call *call, mortise_error *err)
 	return r < 0 ? r : check_interface(call, err);
 }
 
+static void on_pump(struct mor_task *task)
+{
+	mortise_plugin *plugin = mor_container_of(task, mortise_plugin, pump);
+
+	MOR_HOLD(plugin);
+	mor_call_pump(plugin);
+}
+
 void mor_call_pump(mortise_plugin *plugin)
 {
 	mor_pool_wake(plugin->pool);
@@ -237,8 +245,13 @@ void mor_call_pump(mortise_plugin *plugin)
 	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
 		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
 		mortise_error error;
-		int r = may_go(call, &error);
+		int r;
 
+		if (mor_loop_spent(plugin->host->loop)) {
+			mor_loop_post(plugin->host->loop, &plugin->pump, on_pump);
+			break;
+		}
+		r = may_go(call, &error);
 		if (r == 0 && mor_health_first(plugin, call->method))
 			break;
 		mor_call_leave_queue(call); /* its queue_ms goes on until the last byte is written */

@@ -14,7 +14,8 @@
  *	settings.c   configuration -> numbers                         options.c    versioned option structs
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
  *	template.c   params from a row's template                     shape.c      one process per call: how such a process ends
- *	view.c       what a plugin sees of the file system            events.c, env.c
+ *	view.c       what a plugin sees of the file system            doom.c       calls that end together
+ *	events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
  * mor_host_... wrappers in host.c, which count how deep we are in them.
@@ -79,7 +80,8 @@ enum mor_call_state {
 	MOR_CALL_WRITING, /* given to the link                                                       */
 	MOR_CALL_SENT,    /* its last byte is written: the time limit runs                           */
 	MOR_CALL_TAKEN,   /* in no list: about to be sent or settled                                 */
-	MOR_CALL_LATE     /* settled (time-out, cancel), but its slot is kept: nobody is told any more */
+	MOR_CALL_LATE,    /* settled (time-out, cancel), but its slot is kept: nobody is told any more */
+	MOR_CALL_DOOMED   /* its process has ended; its turn to be told comes in a later dispatch     */
 };
 
 enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BYE, MOR_FOR_CANCEL };
@@ -153,6 +155,8 @@ bool mor_says_failure(const char *ok, const struct mor_value *value);
  * process can begin; then the state changes; then they fail. In that order, because callbacks start calls. */
 void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too);
 void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict);
+/* Tells at once whom that has left for later. */
+void mor_call_end_dooms(mortise_plugin *plugin);
 /* May the plugin still answer after the call is over? Then its slot stays taken. */
 bool mor_call_keeps_slot(const mortise_call *call);
 void mor_call_send_cancel(mortise_call *call);
@@ -306,6 +310,8 @@ struct mortise_plugin {
 	uint64_t written;            /* bytes that the last link's pipe had taken */
 	/* calls */
 	struct mor_list queue, writing, flight;
+	struct mor_list dooms;       /* what is still to be told to calls that ended with a process */
+	struct mor_task pump;        /* what of the queue is still to be sent */
 	struct mor_call_table table;
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */

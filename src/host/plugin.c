@@ -138,6 +138,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_init(&plugin->queue);
 	mor_list_init(&plugin->writing);
 	mor_list_init(&plugin->flight);
+	mor_list_init(&plugin->dooms);
 	mor_list_init(&plugin->requests);
 	mor_list_init(&plugin->views);
 	r = fill(plugin, &opt, err);
@@ -190,8 +191,10 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 		plugin->link->ops->free(plugin->link);
 	plugin->link = NULL;
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
+	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);
 	mor_view_take(plugin, &views);
+	mor_call_end_dooms(plugin);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
 	mor_view_fail_taken(plugin, &views, &error);
 	mor_request_drop_all(plugin);

@@ -16,6 +16,7 @@
 #include "host/host.h"
 
 #define PIPELINED 4 /* calls a worker without an in-flight limit may have at once */
+#define SPAWN_STEPS 128 /* what a start counts for in a dispatch: some hundred microseconds */
 
 struct job {
 	struct mor_list node;    /* in the pool's queue, or in `given` */
@@ -364,13 +365,25 @@ static mortise_plugin *pick(const mortise_pool *pool, const struct job *job)
 	return best && load(best) && another ? NULL : best;
 }
 
+/* Is it time for others? Then the task runs again. */
+static bool pauses(mortise_pool *pool)
+{
+	if (!mor_loop_spent(pool->host->loop))
+		return false;
+	mor_pool_wake(pool);
+	return true;
+}
+
 /* Each loop below looks at no more jobs than were there when it began: callbacks may add some. */
 static void hand_out(mortise_pool *pool)
 {
 	mortise_plugin *worker;
 
-	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && (worker = pick(pool, first_job(pool))); n--)
+	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && (worker = pick(pool, first_job(pool))); n--) {
+		if (pauses(pool))
+			return;
 		run_job(unqueue(first_job(pool)), worker);
+	}
 }
 
 /* One for each job that nobody comes for. */
@@ -383,7 +396,10 @@ static void start_workers(mortise_pool *pool)
 
 		if (!may_be_started(worker, count_if(pool, is_ready)))
 			continue;
+		if (pauses(pool))
+			return;
 		MOR_HOLD(worker);
+		mor_loop_charge(pool->host->loop, SPAWN_STEPS);
 		coming += mor_supervise_start(worker, NULL) == 0;
 	}
 }
@@ -412,8 +428,11 @@ static void give_up(mortise_pool *pool)
 	error = pool->blamed->failure;
 	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure_data)) < 0)
 		mor_buf_fini(&data);
-	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && has_seen_enough(first_job(pool)); n--)
+	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && has_seen_enough(first_job(pool)); n--) {
+		if (pauses(pool))
+			return;
 		fail_job(unqueue(first_job(pool)), &error, mor_buf_view(&data));
+	}
 }
 
 void mor_pool_on_task(struct mor_task *task)

@@ -121,6 +121,19 @@ void mor_call_unlink(mortise_call *call)
 		call->state = MOR_CALL_TAKEN;
 }
 
+/* The process that it was for has ended, perhaps long ago: nothing follows but the callback. */
+static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	MOR_HOLD(plugin);
+	mor_task_stop(&call->cancel_task);
+	mor_list_remove(&call->node);
+	count(plugin, verdict);
+	deliver_to_user(call, call->on_reply, call->arg, verdict, 0);
+	mor_call_recycle(plugin->host, call);
+}
+
 void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool keep_slot)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -129,6 +142,10 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	mortise_reply_fn *fn = call->on_reply;
 	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
 
+	if (call->state == MOR_CALL_DOOMED) {
+		settle_doomed(call, verdict);
+		return;
+	}
 	MOR_HOLD(plugin);
 	assert(call->state != MOR_CALL_LATE && call->state != MOR_CALL_IDLE);
 	mor_task_stop(&call->cancel_task);
@@ -190,50 +207,6 @@ void mor_call_release(mortise_call *call)
 	mor_call_recycle(plugin->host, call);
 	mor_health_after_timeout(plugin);
 	mor_call_pump(plugin);
-}
-
-void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too)
-{
-	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
-
-	mor_list_init(ret_taken);
-	for (size_t i = 0; i < (queued_too ? 3 : 2); i++) {
-		while (!mor_list_empty(lists[i])) {
-			mortise_call *call = mor_container_of(lists[i]->next, mortise_call, node);
-
-			mor_call_unlink(call);
-			if (!call->judged)
-				mor_list_append(ret_taken, &call->node);
-		}
-	}
-}
-
-void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict)
-{
-	while (!mor_list_empty(taken)) {
-		mortise_call *call = mor_container_of(taken->next, mortise_call, node);
-
-		if (call->state == MOR_CALL_LATE) {
-			mor_list_remove(&call->node);
-			mor_call_recycle(plugin->host, call);
-		} else {
-			mor_call_settle(call, verdict, false);
-		}
-	}
-}
-
-void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verdict)
-{
-	struct mor_list taken;
-
-	mor_list_init(&taken);
-	while (!mor_list_empty(&plugin->queue)) {
-		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
-
-		mor_call_unlink(call);
-		mor_list_append(&taken, &call->node);
-	}
-	mor_call_fail_taken(plugin, &taken, verdict);
 }
 
 mortise_call *mor_call_only(mortise_plugin *plugin)
@@ -404,7 +377,7 @@ static void on_due(struct mor_timer *timer)
 	if (!call->due_ms) /* it was for a call that has ended since; perhaps nobody's any more */
 		return;
 	MOR_HOLD(call->plugin);
-	now = mor_loop_now_ms(call->plugin->host->loop);
+	now = mor_loop_judged_ms(call->plugin->host->loop);
 	if (call->due_ms > now)
 		wait_until(call, call->due_ms);
 	else
