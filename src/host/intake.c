@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #define KEEP_BYTES (64 * 1024) /* a larger buffer is given back once it is empty */
+#define UNASKED 4 /* what a message counts for that answers nobody: such floods are limited by their writer alone */
 
 void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct mor_link_options *opt)
 {
@@ -45,7 +46,8 @@ static void deliver_unescaped(struct mor_intake *in, struct mor_message *message
 		in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be read: out of memory");
 }
 
-static void frame_arrived(struct mor_intake *in, struct mor_slice frame)
+/* Returns what it counts for. */
+static unsigned frame_arrived(struct mor_intake *in, struct mor_slice frame)
 {
 	struct mor_message message = { .id_int = -1 };
 	mortise_error error;
@@ -57,6 +59,7 @@ static void frame_arrived(struct mor_intake *in, struct mor_slice frame)
 		in->link->events->on_message(in->link->arg, &message);
 	else
 		bad_frame(in, frame, &message, &error);
+	return r == 0 && (message.kind == MOR_MSG_RESULT || message.kind == MOR_MSG_ERROR) ? 1 : UNASKED;
 }
 
 /* The beginning of an oversize frame usually still shows which call it answers. */
@@ -86,12 +89,12 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 
-/* What the deframer has found at the beginning of the window. */
-static void hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item, const char *window, size_t len)
+/* What the deframer has found at the beginning of the window. Returns what it counts for. */
+static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item, const char *window, size_t len)
 {
-	if (kind == MOR_ITEM_FRAME) {
-		frame_arrived(in, item->body);
-	} else if (kind == MOR_ITEM_NOISE) {
+	if (kind == MOR_ITEM_FRAME)
+		return frame_arrived(in, item->body);
+	if (kind == MOR_ITEM_NOISE) {
 		in->link->events->on_noise(in->link->arg, item->body, item->used);
 	} else if (kind == MOR_ITEM_TOO_BIG) {
 		too_big(in, item, window, len);
@@ -99,12 +102,13 @@ static void hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_i
 		item->used = len;
 		corrupt(in, item, in->ended);
 	}
+	return UNASKED;
 }
 
 /* Hands on the items that stand in the window, as many as may be at once. Returns how much of it is used up. */
 static size_t consume(struct mor_intake *in, const char *window, size_t len)
 {
-	unsigned left = in->slice;
+	unsigned count = 0;
 	size_t used = 0;
 
 	in->more = false;
@@ -116,11 +120,11 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len)
 
 		if (kind == MOR_ITEM_MORE)
 			return used;
-		hand_on(in, kind, &item, window + used, len - used);
+		count += hand_on(in, kind, &item, window + used, len - used);
 		used += item.used;
 		if (used == len || in->dead)
 			return used;
-		if (--left == 0)
+		if (count >= in->slice && in->slice)
 			break;
 	}
 	in->more = used < len;

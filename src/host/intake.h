@@ -15,7 +15,7 @@ struct mor_intake {
 	struct mor_deframer deframer;
 	struct mor_buf pending; /* arrived, but not yet a whole frame; or not dealt with yet     */
 	size_t done;            /* of it, while `more`                                           */
-	unsigned slice;         /* items that are handed on at once; 0: nearly all that there can be */
+	unsigned slice;         /* answers that are handed on at once, other items count for four; 0: all there are */
 	bool more;              /* stopped by `slice` or a pause: mor_intake_resume() goes on     */
 	bool ended;             /* nothing follows what is pending                               */
 	bool dead;              /* the link was freed by a callback: touch nothing more           */

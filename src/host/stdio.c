@@ -19,7 +19,7 @@
 #include "host/host.h"
 #include "host/intake.h"
 
-#define ITEMS_AT_ONCE 64          /* messages; then the others have a turn: one flooding plugin starves nobody */
+#define ITEMS_AT_ONCE 64          /* answers; then the others have a turn: one flooding plugin starves nobody */
 #define WRITE_AT_ONCE (128 * 1024) /* bytes, as well: thousands of notifications are settled by one write     */
 #define KEEP_BYTES (64 * 1024)    /* a larger buffer is given back once it is empty                  */
 #define LUCK_MAX 8                /* early reads that may fail in a row before they are given up     */

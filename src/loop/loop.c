@@ -341,7 +341,8 @@ static int turn(struct mor_loop *loop, int timeout_ms)
 		return found;
 	loop->dispatching = true;
 	loop->now_known = false;
-	mor_loop_begin_part(loop);
+	if (found)
+		mor_loop_begin_part(loop);
 	ran = mor_look_run(loop);
 	ran += judge_timers(loop);
 	ran += run_tasks(loop);

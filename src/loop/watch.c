@@ -221,6 +221,10 @@ int mor_look_run(struct mor_loop *loop)
 {
 	int ran = 0;
 
+	if (!loop->found) { /* one of our own two, or nothing */
+		look_is_over(loop);
+		return 0;
+	}
 	while (!mor_loop_step(loop)) {
 		unsigned events;
 		struct mor_watch *watch = next_of_look(loop, &events);
