@@ -18,8 +18,14 @@
  *   - JSON crosses as text with a length; {NULL, 0} means "absent". It need not end in a NUL.
  *   - Every function may be called from a callback unless its comment says "not from a callback";
  *     nothing you free in a callback goes away under the feet of the dispatch that called you.
- *   - One thread per host. mortise_host_wakeup() is the only function another thread may call; any
- *     other returns MORTISE_ETHREAD there and does nothing.
+ *   - One thread per host. mortise_host_wakeup() is the only function of a host that another thread may
+ *     call (and mortise_host_adopt(), which makes it the host's); any other returns MORTISE_ETHREAD there
+ *     and does nothing. Those that return no status say it so: what frees returns what it was given,
+ *     mortise_plugin_ref() and what looks for a handle return NULL, names are "".
+ *   - A forked child has a copy that belongs to nobody: there, too, everything returns MORTISE_ETHREAD. It
+ *     may free it (mortise_host_free(), mortise_pool_free(), mortise_plugin_unref(); not from a callback):
+ *     that gives back memory and closes descriptors, and touches neither plugins nor files nor what the
+ *     parent does; no callback comes.
  *   - The library never prints, prompts or exits, installs no signal handler, changes no limit, starts
  *     no thread and keeps no global state.
  */
@@ -233,7 +239,8 @@ typedef struct mortise_plugin_options {
 MORTISE_API int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *opt,
 				   mortise_plugin **ret_plugin, mortise_error *err);
 MORTISE_API mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin);
-/* The last one kills the process if it still runs. NULL is fine; returns NULL. */
+/* The last one kills the process if it still runs. NULL is fine; returns NULL, or the plugin itself where it refuses: on a
+ * foreign thread. */
 MORTISE_API mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin);
 
 /* Starts the process and its handshake; the result arrives as a STATE event. Calls start a stopped
@@ -501,10 +508,10 @@ typedef struct mortise_undo_result {
  * store cannot be made. Any thread. */
 MORTISE_API int mortise_undo_new(const mortise_undo_options *opt, mortise_undo **ret, mortise_error *err);
 MORTISE_API const char *mortise_undo_store(const mortise_undo *undo); /* borrowed */
-/* Once. Nothing of the program may run any more. MORTISE_ESYSTEM: nothing was undone. */
+/* Once. Nothing of the program may run any more. MORTISE_ESYSTEM: nothing was undone. MORTISE_ETHREAD: a forked child may not. */
 MORTISE_API int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error *err);
 /* Removes the store, unless undoing has failed: then the next run in that workspace tries again. The program's changes stay, if
- * they were not undone. NULL is fine. Returns NULL. */
+ * they were not undone. A forked child gives back memory alone. NULL is fine. Returns NULL. */
 MORTISE_API mortise_undo *mortise_undo_free(mortise_undo *undo);
 
 /* What this machine supports, found out by trying: one object, mortise-doctor(1) lists its members. Free with

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/slice.h"
 
-unsigned mor_trace_mask;
+_Atomic unsigned mor_trace_mask;
 
 static const struct {
 	const char *name;

@@ -611,10 +611,10 @@ static void on_cancel(struct mor_task *task)
 
 int mortise_call_cancel(mortise_call *call)
 {
-	if (!call || !call->plugin || call->state == MOR_CALL_LATE)
-		return MORTISE_EINVAL;
-	int r = mor_plugin_check(call->plugin, NULL);
+	int r = call ? mor_plugin_check(call->plugin, NULL) : MORTISE_EINVAL;
 
+	if (r == 0 && call->state == MOR_CALL_LATE)
+		r = MORTISE_EINVAL;
 	if (r == 0)
 		mor_loop_post(call->plugin->host->loop, &call->cancel_task, on_cancel);
 	return r;

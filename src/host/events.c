@@ -22,7 +22,7 @@ void mor_event_full(mortise_plugin *plugin, mortise_event *event)
 	mortise_event_fn *fn = plugin->on_event ? plugin->on_event : host->on_event;
 	void *arg = plugin->on_event ? plugin->arg : host->arg;
 
-	if (!fn || plugin->gone)
+	if (!fn || plugin->gone || host->is_copy)
 		return;
 	event->plugin = plugin;
 	event->time_ms = mor_loop_now_ms(host->loop);

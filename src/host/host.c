@@ -11,9 +11,25 @@ int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 {
 	if (!host)
 		return mor_fail(err, MORTISE_EINVAL, "host is NULL");
-	if (!pthread_equal(host->owner, pthread_self()))
-		return mor_fail(err, MORTISE_ETHREAD,
-				"only the host's own thread may do this; others use mortise_host_wakeup()");
+	return mor_owner_is_us(host->owner) ? 0 : mor_host_fail_thread(err);
+}
+
+int mor_host_fail_thread(mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ETHREAD, "only the host's own thread may do this; others use mortise_host_wakeup()");
+}
+
+int mor_host_check_leaving(mortise_host *host)
+{
+	if (!mor_owner_is_copy(host->owner))
+		return mor_owner_is_us(host->owner) ? 0 : MORTISE_ETHREAD;
+	if (host->is_copy)
+		return 0;
+	/* Frozen in the middle of something: it cannot be taken apart. */
+	if (host->in_callback || mor_loop_dispatching(host->loop))
+		return MORTISE_ECALLBACK;
+	host->is_copy = true;
+	mor_loop_forsake(host->loop);
 	return 0;
 }
 
@@ -28,6 +44,15 @@ int mor_host_check_outside(const mortise_host *host, mortise_error *err)
 	return 0;
 }
 
+static void free_host(mortise_host *host)
+{
+	if (!host)
+		return;
+	mor_owner_unref(host->owner);
+	mor_free(host->helper);
+	mor_free(host);
+}
+
 int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mor_link_make_fn *make_link,
 		      mortise_host **ret_host, mortise_error *err)
 {
@@ -40,20 +65,22 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	if (opt.flags)
 		return mor_fail(err, MORTISE_EINVAL, "host options: unknown flags");
 	host = mor_zalloc(sizeof(*host));
-	if (host)
+	if (host) {
 		host->helper = mor_strdup(opt.jail_helper);
-	if (!host || (opt.jail_helper && !host->helper)) {
-		mor_free(host);
+		host->owner = mor_owner_new();
+	}
+	if (!host || !host->owner || (opt.jail_helper && !host->helper)) {
+		free_host(host);
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	}
 	r = mor_loop_new(loop_flags, &host->loop);
 	if (r < 0) {
-		mor_free(host->helper);
-		mor_free(host);
-		return mor_fail_errno(err, r, errno, "event loop");
+		int saved = errno;
+
+		free_host(host);
+		return mor_fail_errno(err, r, saved, "event loop");
 	}
 	mor_trace_init();
-	host->owner = pthread_self();
 	host->on_event = opt.on_event;
 	host->arg = opt.arg;
 	host->make_link = make_link;
@@ -75,7 +102,9 @@ int mortise_host_adopt(mortise_host *host)
 {
 	if (!host)
 		return MORTISE_EINVAL;
-	host->owner = pthread_self();
+	if (mor_owner_is_copy(host->owner))
+		return MORTISE_ETHREAD;
+	host->owner->thread = pthread_self();
 	return 0;
 }
 
@@ -83,7 +112,7 @@ mortise_host *mortise_host_free(mortise_host *host)
 {
 	struct mor_list closed;
 
-	if (!host || mor_host_check_outside(host, NULL) < 0)
+	if (!host || mor_host_check_leaving(host) < 0 || host->in_callback || mor_loop_dispatching(host->loop))
 		return host;
 	/* From here on callbacks run (the last ones of every call), but must not run the loop. */
 	host->in_callback++;
@@ -101,8 +130,7 @@ mortise_host *mortise_host_free(mortise_host *host)
 	mor_call_free_spares(host);
 	mor_buf_fini(&host->compose);
 	mor_loop_free(host->loop);
-	mor_free(host->helper);
-	mor_free(host);
+	free_host(host);
 	return NULL;
 }
 
@@ -129,7 +157,9 @@ int mortise_host_wait(mortise_host *host, int timeout_ms)
 
 int mortise_host_wakeup(mortise_host *host)
 {
-	return host ? mor_loop_wakeup(host->loop) : MORTISE_EINVAL;
+	if (!host)
+		return MORTISE_EINVAL;
+	return host->owner->thread ? mor_loop_wakeup(host->loop) : MORTISE_ETHREAD;
 }
 
 int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)

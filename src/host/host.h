@@ -15,7 +15,7 @@
  *	rows.c       the rows a plugin's quirks leave                 session.c    conversations (keep) and their total
  *	template.c   params from a row's template                     shape.c      one process per call: how such a process ends
  *	view.c       what a plugin sees of the file system            doom.c       calls that end together
- *	events.c, env.c
+ *	owner.c      whose thread may call; forked children           events.c, env.c
  *
  * Everything runs in the loop's dispatch or in a public function; user callbacks only through the three
  * mor_host_... wrappers in host.c, which count how deep we are in them.
@@ -24,8 +24,10 @@
 #define MOR_HOST_HOST_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <mortise/mortise.h>
 
@@ -40,9 +42,26 @@
 
 /* ---- host ---- */
 
+/* owner.c: whose thread may call */
+struct mor_owner {
+	_Atomic pthread_t thread; /* 0, which is nobody's: a copy in a forked child */
+	pid_t pid;
+	unsigned refs;
+};
+struct mor_owner *mor_owner_new(void); /* the calling thread; NULL: out of memory */
+struct mor_owner *mor_owner_ref(struct mor_owner *owner);
+void mor_owner_unref(struct mor_owner *owner); /* NULL is fine */
+static inline bool mor_owner_is_us(const struct mor_owner *owner)
+{
+	return atomic_load_explicit(&owner->thread, memory_order_relaxed) == pthread_self();
+}
+/* Are we a child that was forked from the host's process? A system call: for ways out only. */
+bool mor_owner_is_copy(const struct mor_owner *owner);
+
 struct mortise_host {
 	struct mor_loop *loop;
-	pthread_t owner;
+	struct mor_owner *owner;
+	bool is_copy;                /* in a forked child, being freed: nobody is told, nothing outside is touched */
 	mortise_event_fn *on_event;
 	void *arg;
 	mortise_tap_fn *tap;
@@ -65,8 +84,11 @@ int mor_host_new_with(const mortise_host_options *opt, unsigned loop_flags, mor_
 
 /* 0, or MORTISE_ETHREAD on a foreign thread. */
 int mor_host_check_thread(const mortise_host *host, mortise_error *err);
+int mor_host_fail_thread(mortise_error *err);
 /* The same, and MORTISE_ECALLBACK inside a callback or dispatch. */
 int mor_host_check_outside(const mortise_host *host, mortise_error *err);
+/* For ways out: the same as mor_host_check_thread(), but a forked child may free its copy, which is made harmless first. */
+int mor_host_check_leaving(mortise_host *host);
 void mor_host_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body);
 
 /* ---- options.c: caller's struct of any known size -> ours ---- */
@@ -280,6 +302,7 @@ struct mor_timeout {
 struct mortise_plugin {
 	struct mor_session session;  /* what the dialect's hooks see; keep first */
 	mortise_host *host;
+	struct mor_owner *owner;     /* the host's; it may be gone */
 	struct mor_list node;
 	unsigned refs;               /* the embedder's */
 	unsigned holds;              /* ours: frames on the stack that still look at it */

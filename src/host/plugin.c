@@ -13,9 +13,11 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {
 	if (!plugin)
 		return mor_fail(err, MORTISE_EINVAL, "plugin is NULL");
+	if (!mor_owner_is_us(plugin->owner)) /* first: whatever else there is to look at may be changing */
+		return mor_host_fail_thread(err);
 	if (plugin->gone)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
-	return mor_host_check_thread(plugin->host, err);
+	return 0;
 }
 
 static void session_warn(struct mor_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -91,6 +93,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_policy_fini(&plugin->policy);
 	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);
+	mor_owner_unref(plugin->owner);
 	mor_free(plugin);
 }
 
@@ -135,6 +138,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	if (!plugin)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	plugin->host = host;
+	plugin->owner = mor_owner_ref(host->owner);
 	mor_list_init(&plugin->queue);
 	mor_list_init(&plugin->writing);
 	mor_list_init(&plugin->flight);
@@ -202,15 +206,24 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 
 mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin)
 {
-	if (mor_plugin_check(plugin, NULL) == 0)
-		plugin->refs++;
+	if (!plugin || !mor_owner_is_us(plugin->owner))
+		return NULL;
+	plugin->refs++;
 	return plugin;
+}
+
+/* Its host's thread, as long as there is a host; a forked child, too. */
+static bool may_leave(mortise_plugin *plugin)
+{
+	if (!mor_owner_is_us(plugin->owner) && !mor_owner_is_copy(plugin->owner))
+		return false;
+	return plugin->gone || mor_host_check_leaving(plugin->host) == 0;
 }
 
 mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin)
 {
-	if (!plugin || (!plugin->gone && mor_host_check_thread(plugin->host, NULL) < 0))
-		return NULL;
+	if (!plugin || !may_leave(plugin))
+		return plugin;
 	plugin->refs--;
 	if (plugin->refs == 0 && !plugin->gone)
 		mor_plugin_destroy(plugin);
@@ -233,12 +246,12 @@ int mortise_plugin_pause(mortise_plugin *plugin, int on)
 
 const char *mortise_plugin_name(mortise_plugin *plugin)
 {
-	return plugin ? plugin->session.name : "";
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->session.name : "";
 }
 
 const char *mortise_plugin_dialect(mortise_plugin *plugin)
 {
-	return plugin ? plugin->dialect->name : "";
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->dialect->name : "";
 }
 
 int mortise_plugin_state(mortise_plugin *plugin)

@@ -157,7 +157,7 @@ static void tell(const struct job *job, const mortise_reply *reply)
 	mortise_host *host = job->pool->host;
 	mortise_reply ours = *reply;
 
-	if (!job->opt.on_reply)
+	if (!job->opt.on_reply || host->is_copy)
 		return;
 	ours.call = NULL; /* it may have several, one after the other */
 	host->in_callback++;
@@ -520,7 +520,9 @@ mortise_pool *mortise_pool_free(mortise_pool *pool)
 {
 	uint32_t made = 0;
 
-	if (!pool || pool->freed || mor_host_check_thread(pool->host, NULL) < 0)
+	if (!pool || mor_host_check_leaving(pool->host) < 0)
+		return pool;
+	if (pool->freed)
 		return NULL;
 	HOLD(pool);
 	pool->freed = pool->stopping = true;
@@ -638,5 +640,5 @@ int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how)
 
 mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index)
 {
-	return pool && index < pool->count ? pool->workers[index] : NULL;
+	return pool && mor_owner_is_us(pool->host->owner) && index < pool->count ? pool->workers[index] : NULL;
 }

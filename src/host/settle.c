@@ -59,7 +59,7 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 		.call = call,
 	};
 
-	if (!fn)
+	if (!fn || plugin->host->is_copy)
 		return;
 	plugin->host->in_callback++;
 	fn(&reply, arg);

@@ -37,6 +37,7 @@ struct mortise_undo {
 	unsigned lines;
 	bool failed; /* to undo: then the store is kept for the next run here */
 	mortise_undo_result result;
+	pid_t pid; /* whose it is: a forked child has a copy */
 };
 
 static char *join(const char *dir, const char *name)
@@ -272,6 +273,7 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 	undo->store = (struct mor_undo_store)MOR_UNDO_STORE_INIT;
 	undo->on_note = opt.on_note;
 	undo->arg = opt.arg;
+	undo->pid = getpid();
 	r = make_store(undo, opt.directory, root, opt.name ? opt.name : "a plugin");
 	if (r < 0) {
 		mortise_undo_free(undo);
@@ -295,6 +297,9 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 
 	if (!undo || !ret || ret->size < sizeof(ret->size))
 		return mor_fail(err, MORTISE_EINVAL, "undo: set the result's size to sizeof(mortise_undo_result)");
+	if (undo->pid != getpid())
+		return mor_fail(err, MORTISE_ETHREAD, "undoing in %s is for the process that began it, not for one forked from it",
+				undo->store.root);
 	undo->failed = true;
 	/* Whoever still has it is a guardian that hangs in the kernel, and with it perhaps the plugin. */
 	if (flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
@@ -313,14 +318,21 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 	return 0;
 }
 
+static void remove_store(mortise_undo *undo)
+{
+	if (undo->store.dir >= 0)
+		drop_files(&undo->store, undo->path);
+	else if (undo->path)
+		rmdir(undo->path);
+}
+
 mortise_undo *mortise_undo_free(mortise_undo *undo)
 {
 	if (!undo)
 		return NULL;
-	if (undo->store.dir >= 0 && !undo->failed)
-		drop_files(&undo->store, undo->path);
-	else if (undo->path && !undo->failed)
-		rmdir(undo->path);
+	/* Else it stays, for whom we were forked from or for the next run here. */
+	if (undo->pid == getpid() && !undo->failed)
+		remove_store(undo);
 	mor_undo_store_fini(&undo->store);
 	mor_free(undo->path);
 	mor_free(undo);

@@ -148,7 +148,7 @@ static void tell(mortise_plugin *plugin, struct view_wait *wait, const mortise_e
 {
 	mortise_host *host = plugin->host;
 
-	if (wait->done) {
+	if (wait->done && !host->is_copy) {
 		host->in_callback++;
 		wait->done(plugin, error ? error->code : MORTISE_OK, error, wait->arg);
 		host->in_callback--;

@@ -13,6 +13,7 @@ enum { MOR_LOOP_BATCH = 64, MOR_UNMEASURED = 4 };
 struct mor_loop {
 	int epoll_fd, timer_fd, wake_fd;
 	bool is_virtual, dispatching, held;
+	bool forsaken;    /* see mor_loop_forsake() */
 	bool rang;        /* the timerfd fired since timers were last judged                */
 	bool now_known;   /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;

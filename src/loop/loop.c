@@ -179,11 +179,23 @@ int mor_loop_wakeup(struct mor_loop *loop)
 	ssize_t n;
 
 	/* Runs in signal handlers and other threads: touches nothing but the descriptor, and keeps errno. */
+	if (loop->forsaken)
+		return 0;
 	do
 		n = write(loop->wake_fd, &one, sizeof(one));
 	while (n < 0 && errno == EINTR);
 	errno = saved;
 	return n < 0 ? MORTISE_ESYSTEM : 0;
+}
+
+void mor_loop_forsake(struct mor_loop *loop)
+{
+	loop->forsaken = true;
+}
+
+bool mor_loop_is_forsaken(const struct mor_loop *loop)
+{
+	return loop->forsaken;
 }
 
 static void wake_self(struct mor_loop *loop)
@@ -197,7 +209,7 @@ void mor_loop_arm(struct mor_loop *loop)
 	int64_t due = mor_timers_next(loop);
 	struct itimerspec at = { 0 };
 
-	if (loop->dispatching || loop->is_virtual || loop->judging || due >= loop->armed_ms)
+	if (loop->dispatching || loop->is_virtual || loop->judging || loop->forsaken || due >= loop->armed_ms)
 		return;
 	at.it_value.tv_sec = (time_t)(due / 1000);
 	at.it_value.tv_nsec = (long)(due % 1000) * 1000000;

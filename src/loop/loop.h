@@ -55,6 +55,10 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms);
 /* Any thread and signal handlers: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. The dispatch that is
  * under way may be the one that takes it, so look at what the other thread left for you after dispatch. */
 int mor_loop_wakeup(struct mor_loop *loop);
+/* In a forked child: from here on the kernel's side of it, which is the parent's too, is not touched. Watches, timers and
+ * tasks may be stopped and the loop freed, which closes the child's descriptors; that is all it is good for. */
+void mor_loop_forsake(struct mor_loop *loop);
+bool mor_loop_is_forsaken(const struct mor_loop *loop);
 /* While on, the owner promises to call mor_loop_wait() or mor_loop_dispatch() itself before anybody polls the
  * descriptor, so nothing is spent on telling it of tasks: no eventfd write for one posted outside a dispatch.
  * Turning it off makes the descriptor truthful again. */

@@ -239,7 +239,7 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc)
 	mor_proc_close_in(proc);
 	mor_proc_close_out(proc);
 	mor_stderr_stop(&proc->err);
-	if (proc->child.watch.loop)
+	if (proc->child.watch.loop && !mor_loop_is_forsaken(proc->loop))
 		proc->ops->end(proc);
 	mor_child_stop(&proc->child);
 	mor_watch_stop(&proc->records);

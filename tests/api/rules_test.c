@@ -157,80 +157,6 @@ static void cancel_and_stop_inside_a_callback(void **state)
 
 /* ---- from another thread ---- */
 
-struct stranger {
-	struct rig *rig;
-	mortise_call *call;
-	mortise_pool *pool;
-	int wrong;
-};
-
-#define STRANGER(expression) \
-	do { \
-		int r_ = (expression); \
-		if (r_ != MORTISE_ETHREAD) { \
-			print_error("%s gave %d\n", #expression, r_); \
-			s->wrong++; \
-		} \
-	} while (0)
-
-static void *stranger(void *arg)
-{
-	struct stranger *s = arg;
-	mortise_host *host = s->rig->host;
-	mortise_plugin *plugin = s->rig->plugin, *no_plugin = NULL;
-	mortise_pool *no_pool = NULL;
-	const char *argv[3];
-	mortise_plugin_options opt = rig_options(s->rig, "ok", argv);
-	mortise_pool_options pool_opt = { .size = sizeof(pool_opt), .workers = 1 };
-	mortise_error err = { 0 };
-	char *text = NULL;
-
-	STRANGER(mortise_host_fd(host));
-	STRANGER(mortise_host_dispatch(host));
-	STRANGER(mortise_host_wait(host, 0));
-	STRANGER(mortise_host_set_tap(host, NULL, NULL));
-	STRANGER(mortise_plugin_new(host, &opt, &no_plugin, &err));
-	STRANGER(mortise_plugin_start(plugin, &err));
-	STRANGER(mortise_plugin_stop(plugin, MORTISE_STOP_NOW));
-	STRANGER(mortise_plugin_pause(plugin, 1));
-	STRANGER(mortise_plugin_state(plugin));
-	STRANGER(mortise_plugin_describe(plugin, &text));
-	STRANGER(mortise_call_start(plugin, "echo", json(NULL), NULL, NULL, &err));
-	STRANGER(mortise_call_sync(plugin, "echo", json(NULL), NULL, NULL, &err));
-	STRANGER(mortise_call_cancel(s->call));
-	STRANGER(mortise_pool_new(host, &opt, &pool_opt, &no_pool, &err));
-	STRANGER(mortise_pool_call(s->pool, "echo", json(NULL), NULL, &err));
-	STRANGER(mortise_pool_stop(s->pool, MORTISE_STOP_NOW));
-	s->wrong += err.code != MORTISE_ETHREAD || no_plugin || no_pool || text;
-	return NULL;
-}
-
-static void another_thread_is_refused(void **state)
-{
-	struct rig rig;
-	struct got got;
-	const char *argv[3];
-	mortise_plugin_options opt = rig_options(&rig, "ok", argv);
-	mortise_pool_options pool_opt = { .size = sizeof(pool_opt), .workers = 1 };
-	struct stranger s = { .rig = &rig };
-	pthread_t thread;
-
-	(void)state;
-	rig_open_bad(&rig, "hangs", NO_SET);
-	assert_int_equal(mortise_pool_new(rig.host, &opt, &pool_opt, &s.pool, NULL), 0);
-	start(&rig, &got, "hang", NULL, NO_TIMER_MS);
-	rig_settle(&rig);
-	s.call = got.call;
-	assert_int_equal(pthread_create(&thread, NULL, stranger, &s), 0);
-	pthread_join(thread, NULL);
-	assert_int_equal(s.wrong, 0);
-	rig_settle(&rig);
-	assert_int_equal(got.finals, 0); /* "and does nothing" */
-	assert_echoes(&rig);
-	mortise_pool_free(s.pool);
-	rig_close(&rig);
-}
-
 static void *wake(void *host)
 {
 	return mortise_host_wakeup(host) == 0 ? host : NULL;
@@ -499,7 +425,6 @@ int main(void)
 		API_TEST(unref_inside_the_reply),
 		API_TEST(unref_inside_an_event),
 		API_TEST(cancel_and_stop_inside_a_callback),
-		API_TEST(another_thread_is_refused),
 		API_TEST(wakeup),
 		API_TEST(adopt),
 		API_TEST(smaller_options),
