@@ -199,7 +199,7 @@ static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_
 	status = mor_chaos_carry(plugin, &lane[0], &lane[1]);
 	if (cli->json)
 		report_json(cli, lane);
-	else if (chaos->log < 0)
+	else if (chaos->log < 0 || cli->verbose)
 		report_line(cli, lane);
 	mor_lane_fini(&lane[0]);
 	mor_lane_fini(&lane[1]);

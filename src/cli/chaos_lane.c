@@ -174,10 +174,10 @@ static void went_out(struct mor_lane *lane, size_t count)
 {
 	lane->out_at += count;
 	lane->passed += count;
-	if (lane->out_at == lane->out.len)
-		lane->out.len = lane->out_at = 0;
-	else if (lane->out_at > HIGH_WATER && lane->out_at > lane->out.len / 2)
-		mor_buf_consume(&lane->out, lane->out_at), lane->out_at = 0;
+	if (lane->out_at == lane->out.len || (lane->out_at > HIGH_WATER && lane->out_at > lane->out.len / 2)) {
+		mor_buf_consume(&lane->out, lane->out_at);
+		lane->out_at = 0;
+	}
 }
 
 static void write_some(struct mor_lane *lane)

@@ -66,6 +66,7 @@ class Unharmed(Proxy):
         told = json.loads(done.stderr)
         self.assertEqual((told["messages_to_plugin"], told["messages_to_host"], told["faults"]["dup-id"], told["faults"]["drop"]), (1, 1, 1, 0))
         self.assertEqual(self.chaos("--log", "log", "--", "true").stderr, b"")
+        self.assertIn(b"no faults", self.chaos("--log", "log", "-v", "--", "true").stderr)
 
     def test_status(self):
         self.assertEqual(self.chaos("--", "sh", "-c", "exit 41").returncode, 41)

@@ -201,7 +201,7 @@ static int open_soak(double minutes, uint64_t seed)
 	mortise_error err = { 0 };
 
 	soak.seed = soak.random = seed;
-	snprintf(soak.dir, sizeof(soak.dir), "%s/mortise-soak-XXXXXX", "/tmp");
+	snprintf(soak.dir, sizeof(soak.dir), "/tmp/mortise-soak-XXXXXX");
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!mkdtemp(soak.dir) || mortise_host_new(NULL, &soak.host, &err) < 0) {

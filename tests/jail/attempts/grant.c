@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/sysmacros.h>
 
 static struct result w_hardlink_in(const struct stage *s)
@@ -116,6 +117,51 @@ static struct result w_link_utimes(const struct stage *s)
 	(void)s;
 	return got("utimensat", utimensat(AT_FDCWD, "link", times, 0));
 }
+
+/* The same through calls that libc no longer makes. */
+static struct result w_link_fchmodat(const struct stage *s)
+{
+	(void)s;
+	return got("fchmodat", syscall(SYS_fchmodat, AT_FDCWD, "link", 0600));
+}
+static struct result w_linkdir_symlinkat(const struct stage *s)
+{
+	(void)s;
+	return got("symlinkat", syscall(SYS_symlinkat, "x", AT_FDCWD, "linkdir/soft-at"));
+}
+static struct result w_linkdir_mknod(const struct stage *s)
+{
+	(void)s;
+	return got("mknodat of a file", syscall(SYS_mknodat, AT_FDCWD, "linkdir/node", S_IFREG | 0600, 0));
+}
+#ifdef SYS_utime /* not on newer machines */
+static struct result w_link_old_utime(const struct stage *s)
+{
+	const long times[2] = { 1, 1 };
+
+	(void)s;
+	return got("utime", syscall(SYS_utime, "link", times));
+}
+static struct result w_link_old_utimes(const struct stage *s)
+{
+	const struct timeval times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+
+	(void)s;
+	return got("utimes", syscall(SYS_utimes, "link", times));
+}
+static struct result w_link_old_futimesat(const struct stage *s)
+{
+	const struct timeval times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+
+	(void)s;
+	return got("futimesat", syscall(SYS_futimesat, AT_FDCWD, "link", times));
+}
+static struct result w_linkdir_old_mknod(const struct stage *s)
+{
+	(void)s;
+	return got("mknod of a file", syscall(SYS_mknod, "linkdir/old-node", S_IFREG | 0600, 0));
+}
+#endif
 
 /* By a descriptor without rights. */
 static struct result w_opath_chmod(const struct stage *s)
@@ -252,6 +298,15 @@ const struct attempt grant_attempts[] = {
 	{ "w_link_chmod", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_chmod },
 	{ "w_link_truncate", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_truncate },
 	{ "w_link_utimes", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_utimes },
+	{ "w_link_fchmodat", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_fchmodat },
+	{ "w_linkdir_symlinkat", W, 41, 'D', 0, 0, NEEDS_WRITE, w_linkdir_symlinkat },
+	{ "w_linkdir_mknod", W, 41, 'D', 0, 0, NEEDS_WRITE, w_linkdir_mknod },
+#ifdef SYS_utime
+	{ "w_link_old_utime", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_old_utime },
+	{ "w_link_old_utimes", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_old_utimes },
+	{ "w_link_old_futimesat", W, 41, 'D', 0, 0, NEEDS_WRITE, w_link_old_futimesat },
+	{ "w_linkdir_old_mknod", W, 41, 'D', 0, 0, NEEDS_WRITE, w_linkdir_old_mknod },
+#endif
 	{ "w_opath_chmod", W, 35, 'D', 0, 0, NEEDS_WRITE, w_opath_chmod },
 	{ "w_opath_chmodat2", W, 35, 'D', 0, 0, NEEDS_WRITE, w_opath_chmodat2 },
 	{ "w_opath_link", "read", 39, 'E', 0, 0, NEEDS_WRITE, w_opath_link },

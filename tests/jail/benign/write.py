@@ -2,8 +2,10 @@
 
 Prints `ok NAME` or `FAILED NAME: why`; exits with 1 if any failed.
 """
+import ctypes
 import fcntl
 import os
+import platform
 import shutil
 import sqlite3
 import stat
@@ -144,6 +146,38 @@ def set_times():
     assert os.stat("b.txt").st_mtime == 1000000000
     os.utime("b.txt")
     assert time.time() - os.stat("b.txt").st_mtime < 60
+
+
+@step
+def calls_of_old():
+    """What libc no longer calls, and old programs do."""
+    if platform.machine() != "x86_64":
+        return
+    numbers = {"fchmodat": 268, "symlinkat": 266, "mknodat": 259, "mknod": 133, "utime": 132, "utimes": 235, "futimesat": 261}
+    libc = ctypes.CDLL(None, use_errno=True)
+    here, long = ctypes.c_long(-100), ctypes.c_long
+
+    def call(name, *args):
+        if libc.syscall(long(numbers[name]), *args) < 0:
+            raise OSError(ctypes.get_errno(), name)
+
+    def modified(name, *args):
+        call(name, *args)
+        return os.stat("b.txt").st_mtime
+
+    call("fchmodat", here, b"b.txt", long(0o600))
+    assert stat.S_IMODE(os.stat("b.txt").st_mode) == 0o600
+    call("symlinkat", b"a.txt", here, b"soft-at")
+    assert os.readlink("soft-at") == "a.txt"
+    call("mknodat", here, b"node", long(stat.S_IFREG | 0o600), long(0))
+    call("mknod", b"old-node", long(stat.S_IFREG | 0o600), long(0))
+    assert stat.S_ISREG(os.stat("old-node").st_mode) and os.path.getsize("node") == 0
+    assert modified("utime", b"b.txt", (long * 2)(5, 5)) == 5
+    assert modified("utimes", b"b.txt", (long * 4)(6, 0, 6, 500000)) == 6.5
+    assert modified("futimesat", here, b"b.txt", (long * 4)(7, 0, 7, 0)) == 7
+    assert modified("utime", b"b.txt", None) > 1000000000
+    for name in ("soft-at", "node", "old-node"):
+        os.unlink(name)
 
 
 @step
