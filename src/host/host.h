@@ -342,6 +342,7 @@ struct mortise_plugin {
 	int64_t next_id;
 	int64_t last_sign_ms;        /* any message */
 	int64_t last_word_ms;        /* any but the answer to a ping */
+	unsigned unanswered;         /* calls given up in a row, while it said other things */
 	/* one process per call: shape.c */
 	bool spent;                  /* this process has got its call; the next call gets the next process */
 	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */

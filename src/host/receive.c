@@ -46,8 +46,10 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 {
 	mortise_call *call = find_call(plugin, message);
 
-	if (call && call->purpose != MOR_FOR_PING)
+	if (call && call->purpose != MOR_FOR_PING) {
 		note_word(plugin);
+		plugin->unanswered = 0;
+	}
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
@@ -117,6 +119,14 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 	return MORTISE_EREMOTE;
 }
 
+static void fail_for_memory(mortise_call *call)
+{
+	mortise_error error;
+
+	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"", call->plugin->session.name, call->name);
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, false);
+}
+
 static void settle_by_note(const struct note *note, mortise_call *call)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
@@ -126,6 +136,10 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	bool failed = note->row->role == MOR_ROLE_FAIL || mor_says_failure(note->row->ok, root);
 
 	note_data(note, &data);
+	if (mor_buf_failed(&data)) {
+		fail_for_memory(call);
+		return;
+	}
 	verdict.result = mor_buf_view(&data);
 	verdict.keep = !failed && mor_keep_asked(note->row, root);
 	note->plugin->failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
@@ -140,18 +154,35 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	mor_call_settle(call, &verdict, false);
 }
 
+/* A message that nobody can be told of: whoever waits for it would wait for ever, so the process is given up. */
+static void lose(const struct note *note)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "out of memory for \"%.*s\"", (int)(note->message->method.len < 64 ? note->message->method.len : 64),
+		 note->message->method.ptr);
+	mor_supervise_wedged(note->plugin, why);
+}
+
 static void pass_note(const struct note *note)
 {
 	const struct mor_message *message = note->message;
-	char *method = mor_strndup(message->method.ptr, message->method.len);
-	mortise_event event = {
-		.type = MORTISE_EVENT_NOTE,
-		.method = method ? method : "",
-		.params = { message->params.ptr, message->params.len },
-	};
+	char name[128], *method = name, *made = NULL;
+	mortise_event event = { .type = MORTISE_EVENT_NOTE, .params = { message->params.ptr, message->params.len } };
 
+	if (message->method.len < sizeof(name)) {
+		memcpy(name, message->method.ptr, message->method.len);
+		name[message->method.len] = '\0';
+	} else {
+		method = made = mor_strndup(message->method.ptr, message->method.len);
+	}
+	if (!method) {
+		lose(note);
+		return;
+	}
+	event.method = method;
 	mor_event_full(note->plugin, &event);
-	mor_free(method);
+	mor_free(made);
 }
 
 /* Names pass; the numbers are those of LSP. */
@@ -208,7 +239,10 @@ static void call_note(const struct note *note)
 		MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
 
 		note_data(note, &data);
-		mor_call_piece(call, mor_buf_view(&data));
+		if (mor_buf_failed(&data))
+			lose(note); /* a result with a hole in it is none */
+		else
+			mor_call_piece(call, mor_buf_view(&data));
 	} else {
 		settle_by_note(note, call);
 	}
@@ -239,8 +273,10 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 		pass_note(&note);
 		return;
 	}
-	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0)
-		return; /* out of memory: the scanner has vouched for the JSON */
+	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
+		lose(&note); /* the scanner has vouched for the JSON */
+		return;
+	}
 	if (note.row->params)
 		mor_validate(note.row->params, mor_doc_root(note.doc), note_finding, &note);
 	if (role == MOR_ROLE_LOG)

@@ -274,17 +274,31 @@ static int check_params(const struct mor_method *row, const struct mor_value *pa
 	return error->code;
 }
 
+static int answer_ourselves(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, struct mor_buf *result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
+	int r = mor_buf_failed(result) ? result->status : mor_write_result(&body, id, mor_buf_view(result));
+
+	if (r == 0)
+		r = send_answer(plugin, batch, &body);
+	if (is_replaceable(r))
+		send_failure(plugin, id, batch, r);
+	return r;
+}
+
 /* 1: the dialect has answered, or the specification wants no answer. */
 static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message, struct mor_batch *batch)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
-	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT, body = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
 	struct mor_doc *doc = NULL;
 	mortise_error error = { 0 };
 	int r = 0;
 
-	if (row && message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, 0, &doc, &error) < 0)
-		return 0;
+	if (row && message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, 0, &doc, &error) < 0) {
+		send_failure(plugin, message->id, batch, error.code);
+		return 1;
+	}
 	if (row && row->template)
 		r = mor_template_fill(plugin, row->template, NULL, &result) < 0 ? 0 : 1;
 	else if (row && row->role == MOR_ROLE_SERVE && row->params)
@@ -296,10 +310,14 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 		error.code = r;
 		mor_request_error(plugin, message, batch, &error);
 	}
-	if (r > 0 && mor_write_result(&body, message->id, mor_buf_view(&result)) == 0)
-		send_answer(plugin, batch, &body);
-	if (r > 0 && row->role == MOR_ROLE_HELLO)
-		mor_client_greeted(plugin, row, mor_buf_view(&result));
+	if (r > 0) {
+		r = answer_ourselves(plugin, message->id, batch, &result);
+		if (r == 0 && row->role == MOR_ROLE_HELLO)
+			mor_client_greeted(plugin, row, mor_buf_view(&result));
+		r = r ? r : 1;
+	}
+	if (is_replaceable(r) && row && row->role == MOR_ROLE_HELLO) /* the clock of its greeting has stopped with the question */
+		mor_supervise_wedged(plugin, "its greeting could not be answered");
 	if (r == 0 && row && row->settle == MOR_BY_WRITE) {
 		receive_as_note(plugin, message, batch);
 		return 1;

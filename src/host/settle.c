@@ -9,6 +9,7 @@
 #include "host/host.h"
 
 #define SPARE_CALLS 256
+#define UNANSWERED_MAX 3 /* so many in a row and the plugin is wedged, whatever else it says */
 #define LATE_MS 30000 /* how long a ghost is waited for where neither row nor time limit says */
 
 /* ---- recycling ---- */
@@ -313,18 +314,22 @@ static void queue_timed_out(mortise_call *call)
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 }
 
-/* A ghost's time is up. A plugin that has said something since is only forgetful; one that has been silent
- * is wedged. */
+/* A ghost's time is up. A plugin that has said something since is only forgetful, for once or twice; one that has been silent,
+ * or talks without end and answers nothing, is wedged. */
 static void late_timed_out(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
+	bool talks = plugin->last_sign_ms > call->late_since_ms;
 	char why[256];
 
-	if (plugin->last_sign_ms > call->late_since_ms) {
+	if (talks && ++plugin->unanswered < UNANSWERED_MAX) {
 		mor_call_release(call);
 		return;
 	}
-	snprintf(why, sizeof(why), "silent since \"%s\" timed out", call->name);
+	if (talks)
+		snprintf(why, sizeof(why), "no answer to %d calls in a row, \"%s\" the last", UNANSWERED_MAX, call->name);
+	else
+		snprintf(why, sizeof(why), "silent since \"%s\" timed out", call->name);
 	mor_supervise_wedged(plugin, why);
 }
 

@@ -95,6 +95,7 @@ static void forget_last_process(mortise_plugin *plugin)
 {
 	plugin->next_id = 0;
 	plugin->last_sign_ms = plugin->last_word_ms = 0;
+	plugin->unanswered = 0;
 	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
 	plugin->spent = plugin->resumes = false;
 	plugin->unproven = true;
