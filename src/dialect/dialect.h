@@ -220,7 +220,8 @@ enum mor_wire_flags {
 					    start. Anything else before, HELLO twice or as a note: breach. Such a plugin is
 					    wanted as long as nobody stopped it, so it is restarted without a call; where we
 					    have closed its stdin the embedder decides                     */
-	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call;
+	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call, if the
+					    plugin can have read that by then;
 					    without it, only a note whose row has no ref does           */
 	MOR_WIRE_ANSWER_FAULTS = 2048    /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null:
 					    where the plugin is a client                                */

@@ -279,6 +279,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 		if (call->state == MOR_CALL_LATE)
 			continue;
 		call->state = MOR_CALL_SENT;
+		call->older = plugin->link->older;
 		call->reached = true;
 		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
 		if (call->flags & MORTISE_NOTIFY)

@@ -122,6 +122,7 @@ struct mortise_call {
 	uint64_t flags;
 	int64_t id;
 	uint64_t begin, end;          /* link->queued before and after it was given to the link */
+	uint64_t older;               /* link->older when its last byte was written */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
 	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */

@@ -122,6 +122,7 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len)
 			return used;
 		count += hand_on(in, kind, &item, window + used, len - used);
 		used += item.used;
+		in->link->at += item.used;
 		if (used == len || in->dead)
 			return used;
 		if (count >= in->slice && in->slice)

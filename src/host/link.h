@@ -70,6 +70,8 @@ struct mor_link_ops {
 	void (*close_input)(struct mor_link *link); /* after what is queued has been written; asked again: at once */
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
+	/* Bytes of what was written that the plugin has not taken out of the pipe yet. NULL: not known. */
+	uint64_t (*unread)(struct mor_link *link);
 	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */
 	int (*set_view)(struct mor_link *link, struct mor_slice texts);
 	/* Ends it at once without events (the process is killed and reaped) and frees the link. */
@@ -83,6 +85,9 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	/* What came before what, where opt->ordered asks for it. */
+	uint64_t at;       /* bytes of its stdout before the message that is being handed on               */
+	uint64_t older;    /* bytes of its stdout that were there before the last write to its stdin       */
 	bool closed;       /* the plugin's stdin                                                            */
 	int64_t closed_ms; /* since then, surely                                                           */
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
@@ -96,6 +101,7 @@ struct mor_link_options {
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
 	bool every_fault;   /* a frame that is no message is a fault even where no call is named; else noise */
+	bool ordered;       /* `older` is wanted: one more system call for each write                        */
 	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */
 };
 

@@ -79,6 +79,17 @@ static bool refers(const struct note *note)
 	return note_ref(note) > 0 && note_ref(note) <= note->plugin->next_id;
 }
 
+/* Can the plugin have read the call when it wrote the note? Not what lay in its stdout before the call's last byte was
+ * written, and not while some of the call still lies in its stdin. Else it can: the rest nobody knows but the plugin. */
+static bool may_know(const struct note *note, const mortise_call *call)
+{
+	struct mor_link *link = note->plugin->link;
+
+	if (call->state == MOR_CALL_WRITING || !link || link->at < call->older)
+		return false;
+	return !link->ops->unread || link->written - link->ops->unread(link) >= call->end;
+}
+
 /* The call that a note speaks of: by its `ref`. Where the row has none, or the dialect says that a missing or
  * unknown one means the running call: the only one, provided that the plugin can have read it by now. */
 static mortise_call *note_call(const struct note *note)
@@ -88,7 +99,7 @@ static mortise_call *note_call(const struct note *note)
 	if (call || refers(note) || (note->row->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
 	call = mor_call_only(note->plugin);
-	return call && call->state != MOR_CALL_WRITING ? call : NULL;
+	return call && may_know(note, call) ? call : NULL;
 }
 
 static void note_data(const struct note *note, struct mor_buf *out)

@@ -180,6 +180,7 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	if (quirk_is_set(plugin, "leading_zeros"))
 		plugin->link_options.deframe_flags |= MOR_DEFRAME_LEADING_ZEROS;
 	plugin->link_options.every_fault = dialect->wire & MOR_WIRE_ANSWER_FAULTS;
+	plugin->link_options.ordered = dialect->wire & MOR_WIRE_ANY_REF;
 	plugin->restart_ms = -1;
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
 	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||

@@ -36,7 +36,7 @@ struct stdio_link {
 	size_t queue_done;       /* of it */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
-	int last_bytes;          /* what the pipe held when the process ended, less what was read since   */
+	uint64_t last_bytes;     /* what the pipe held when the process ended, less what was read since   */
 	bool started, close_wanted, in_closed, in_enlarged, out_enlarged;
 	bool out_closed;         /* nothing more is read; what was read may not have been handed on yet   */
 	bool exited;
@@ -53,6 +53,14 @@ static void enlarge(int fd, bool *done)
 	if (!*done)
 		(void)fcntl(fd, F_SETPIPE_SZ, MOR_LOOP_PIPE);
 	*done = true;
+}
+
+/* What a pipe holds; either end can be asked. */
+static uint64_t bytes_in(int pipe)
+{
+	int count = 0;
+
+	return ioctl(pipe, FIONREAD, &count) == 0 && count > 0 ? (uint64_t)count : 0;
 }
 
 /* ---- reading ---- */
@@ -187,6 +195,8 @@ static void write_queue(struct stdio_link *s)
 		enlarge(mor_proc_in(s->proc), &s->in_enlarged);
 	if (left > WRITE_AT_ONCE)
 		left = WRITE_AT_ONCE;
+	if (left && s->opt->ordered)
+		s->link.older = s->out.taken + bytes_in(mor_proc_out(s->proc));
 	n = left ? mor_fd_write_nosignal(mor_proc_in(s->proc), s->queue.data + s->queue_done, left) : 0;
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		broken_input(s);
@@ -344,6 +354,13 @@ static void stdio_order(struct mor_link *link, enum mor_order order)
 		mor_proc_order(self(link)->proc, order);
 }
 
+static uint64_t stdio_unread(struct mor_link *link)
+{
+	struct stdio_link *s = self(link);
+
+	return s->proc && !s->in_closed && !s->intake.dead ? bytes_in(mor_proc_in(s->proc)) : 0;
+}
+
 static int stdio_set_view(struct mor_link *link, struct mor_slice texts)
 {
 	struct stdio_link *s = self(link);
@@ -441,9 +458,9 @@ static void drain(struct stdio_link *s)
 			return;
 		}
 		bite(s);
-		s->last_bytes -= (int)(s->out.taken - before);
+		s->last_bytes -= s->out.taken - before < s->last_bytes ? s->out.taken - before : s->last_bytes;
 		/* The pipe is empty, or what comes now was written by somebody else. */
-		if (reads && (s->last_bytes <= 0 || s->out.taken == before) && !s->intake.dead && !s->out_closed)
+		if (reads && (!s->last_bytes || s->out.taken == before) && !s->intake.dead && !s->out_closed)
 			close_out(s);
 		mor_loop_charge(s->link.loop, ITEMS_AT_ONCE / 4);
 	}
@@ -462,8 +479,7 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	(void)how;
 	s->exited = true;
 	s->intake.paused = false;
-	if (!s->out_closed && ioctl(mor_proc_out(s->proc), FIONREAD, &s->last_bytes) < 0)
-		s->last_bytes = 0;
+	s->last_bytes = s->out_closed ? 0 : bytes_in(mor_proc_out(s->proc));
 	drain(s);
 }
 
@@ -509,6 +525,7 @@ static const struct mor_link_ops ops = {
 	.close_input = stdio_close_input,
 	.pause = stdio_pause,
 	.order = stdio_order,
+	.unread = stdio_unread,
 	.set_view = stdio_set_view,
 	.free = stdio_free,
 };

@@ -1,4 +1,8 @@
 /* Conversations and what goes beside a call's arguments, as an embedder of G-Assist plugins sees them. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "api.h"
 
 static mortise_plugin_options gassist_options(struct rig *rig, const char *argv[3])
@@ -35,6 +39,96 @@ static void conversation(void **state)
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 2);
 	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err), MORTISE_EINPUT);
 	rig_close(&rig);
+}
+
+/* ---- an end that names no request ---- */
+
+struct twice {
+	struct rig rig;
+	struct got first, second;
+	char dir[64], gate[96];
+	bool unread;
+};
+
+/* The plugin waits at the other end: either way a rendezvous. */
+static void meet(const char *gate, int flags)
+{
+	int fd = open(gate, flags | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* The next call is written when this returns. By then the second end lies in the plugin's stdout. */
+static void on_first(const mortise_reply *reply, void *arg)
+{
+	struct twice *t = arg;
+
+	got_reply(reply, &t->first);
+	if (t->unread)
+		return;
+	meet(t->gate, O_WRONLY);
+	meet(t->gate, O_RDONLY);
+}
+
+static void on_twice_event(const mortise_event *event, void *arg)
+{
+	struct twice *t = arg;
+
+	rig_event(event, &t->rig);
+	/* The second end has been read, and the plugin may now read the next request. */
+	if (event->type == MORTISE_EVENT_NOTE && t->unread)
+		meet(t->gate, O_WRONLY);
+}
+
+static void end_twice(bool unread)
+{
+	struct twice t = { .unread = unread };
+	mortise_plugin_options opt;
+	mortise_call_options call;
+	const char *argv[3];
+	char params[160];
+
+	strcpy(t.dir, "/tmp/mortise-twice-XXXXXX");
+	assert_non_null(mkdtemp(t.dir));
+	snprintf(t.gate, sizeof(t.gate), "%s/gate", t.dir);
+	assert_int_equal(mkfifo(t.gate, 0600), 0);
+	rig_open(&t.rig);
+	opt = gassist_options(&t.rig, argv);
+	opt.on_event = on_twice_event;
+	opt.arg = &t;
+	t.rig.plugin = rig_plugin(&t.rig, &opt);
+	mortise_free(ask(&t.rig, "echo", NULL));
+	snprintf(params, sizeof(params), "{\"gate\":\"%s\",\"unread\":%s}", t.gate, unread ? "true" : "false");
+	call = got_options(&t.rig, &t.first, NO_TIMER_MS);
+	call.on_reply = on_first;
+	call.arg = &t;
+	assert_int_equal(mortise_call_start(t.rig.plugin, "end_twice", json(params), &call, NULL, NULL), 0);
+	start(&t.rig, &t.second, "echo", "{\"its\":\"own\"}", NO_TIMER_MS);
+	until_done(&t.second);
+	assert_contains(t.first.result, "first");
+	assert_contains(t.second.result, "{\"its\":\"own\"}");
+	assert_int_equal(t.rig.events[MORTISE_EVENT_NOTE], 1);
+	assert_string_equal(t.rig.note_method, "complete");
+	got_clear(&t.first);
+	got_clear(&t.second);
+	rig_close(&t.rig);
+	unlink(t.gate);
+	rmdir(t.dir);
+}
+
+/* It lay in the plugin's stdout before the next request was written. */
+static void second_end_before_the_next_request(void **state)
+{
+	(void)state;
+	end_twice(false);
+}
+
+/* It was written afterwards, but the plugin has not read the request. */
+static void second_end_before_the_next_request_is_read(void **state)
+{
+	(void)state;
+	end_twice(true);
 }
 
 /* `extra` is borrowed for the length of the call that takes it, also by a pool, where it waits. */
@@ -89,6 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		API_TEST(conversation),
+		API_TEST(second_end_before_the_next_request),
+		API_TEST(second_end_before_the_next_request_is_read),
 		API_TEST(extra_is_copied),
 		API_TEST(extra_is_checked),
 	};

@@ -9,6 +9,7 @@ gassist.py [threads]: answers pings while a function runs, until "deafen".
 import json
 import os
 import queue
+import select
 import struct
 import sys
 import threading
@@ -63,6 +64,16 @@ def execute(request, params):
     elif name == "fail_twice":  # as the emulator's own example does: no request_id, and both ends
         write({"method": "error", "params": {"code": -32601, "message": "Unknown function"}})
         write({"method": "complete", "params": {"success": False, "data": "told twice"}})
+    elif name == "end_twice":  # neither end names the request; the second one is written when the gate says so
+        write({"method": "complete", "params": {"success": True, "data": "first"}})
+        if args["unread"]:  # the next request is there, but has not been read
+            select.select([0], [], [])
+            write({"method": "complete", "params": {"success": True, "data": "second"}})
+            open(args["gate"], "rb").close()
+        else:
+            open(args["gate"], "rb").close()
+            write({"method": "complete", "params": {"success": True, "data": "second"}})
+            open(args["gate"], "wb").close()
     elif name == "talk":
         complete(request, "What is your name?", keep=True)
     elif name == "print":
