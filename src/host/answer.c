@@ -118,7 +118,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
 
-	call->judged = true; /* whoever is warned of it may release the plugin: it is settled here all the same */
+	call->in_hand = true; /* whoever is warned of it may release the plugin */
 	verdict.status = judge(call, result, &verdict.keep, &error);
 	if (verdict.status < 0) {
 		verdict.keep = false;
@@ -161,6 +161,7 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 		mor_health_late(call);
 	} else if (call->state == MOR_CALL_LATE) {
 		plugin->counters.dropped++;
+		call->in_hand = true;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
 		mor_call_release(call);
 	} else if (call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {

@@ -178,6 +178,8 @@ static int transmit(mortise_call *call, struct mor_slice params, mortise_error *
 	bool note = call->flags & MORTISE_NOTIFY;
 	int r;
 
+	if (!plugin->link) /* released by whoever was told of what was sent before it */
+		return send_error(call, MORTISE_ECLOSED, err);
 	call->id = note ? 0 : next_id(plugin);
 	r = compose(call, params);
 	if (r == 0 && !note)
@@ -252,7 +254,8 @@ void mor_call_pump(mortise_plugin *plugin)
 			break;
 		}
 		r = may_go(call, &error);
-		if (r == 0 && mor_health_first(plugin, call->method))
+		/* Whoever taps that ping may end the plugin, and its queue with it. */
+		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->state != MORTISE_READY))
 			break;
 		mor_call_leave_queue(call); /* its queue_ms goes on until the last byte is written */
 		if (r == 0)
@@ -604,6 +607,7 @@ static void on_cancel(struct mor_task *task)
 
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->session.name, call->name);
+	call->in_hand = true;
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 	if (kill)

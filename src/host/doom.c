@@ -33,7 +33,7 @@ void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queu
 			mortise_call *call = mor_container_of(lists[i]->next, mortise_call, node);
 
 			mor_call_unlink(call);
-			if (call->judged)
+			if (call->in_hand)
 				continue;
 			if (call->purpose != MOR_FOR_USER) {
 				mor_list_append(users, &call->node);

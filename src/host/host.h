@@ -126,7 +126,7 @@ struct mortise_call {
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
 	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
-	bool judged;                  /* its answer is there and being looked at */
+	bool in_hand;                 /* a frame on the stack is about to end it: whoever ends the plugin leaves it to that one */
 	bool reached;                 /* the plugin may have seen some of it; of what is being written: known at its end */
 	int64_t due_ms;               /* when its state's time is up; 0: never */
 	struct mor_task cancel_task;

@@ -71,12 +71,16 @@ static bool say_bye(mortise_plugin *plugin)
 void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 {
 	uint32_t rest = until_term(plugin);
+	bool answered;
 
 	if (!plugin->link || plugin->end_seen)
 		return;
 	if (rung == MOR_RUNG_BYE) {
 		plugin->rung = rung;
-		if (say_bye(plugin)) {
+		answered = say_bye(plugin);
+		if (!plugin->link || plugin->rung != MOR_RUNG_BYE) /* whoever taps may have ended it, or climbed further */
+			return;
+		if (answered) {
 			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
 			return;
 		}
@@ -104,6 +108,6 @@ void mor_ladder_bye_answered(mortise_call *bye)
 	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
 	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
-	if (!say_bye(plugin))
+	if (!say_bye(plugin) && plugin->rung == MOR_RUNG_BYE)
 		mor_ladder_climb(plugin, MOR_RUNG_INPUT);
 }

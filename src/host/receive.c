@@ -244,6 +244,7 @@ static void call_note(const struct note *note)
 	} else if (call->state == MOR_CALL_LATE && note->row->role == MOR_ROLE_PIECE) {
 		mor_receive_drop(note->plugin, "a piece of a call that is over", note->message->method);
 	} else if (call->state == MOR_CALL_LATE) {
+		call->in_hand = true;
 		mor_receive_drop(note->plugin, "late end of a call", note->message->method);
 		mor_call_release(call);
 	} else if (note->row->role == MOR_ROLE_PIECE) {

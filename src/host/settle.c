@@ -85,6 +85,7 @@ static void keep_as_ghost(mortise_call *call)
 	uint32_t late_ms = call->method->late_ms ? call->method->late_ms : call->timeout_ms ? call->timeout_ms : LATE_MS;
 
 	call->state = MOR_CALL_LATE;
+	call->in_hand = false;
 	call->late_since_ms = mor_loop_now_ms(plugin->host->loop);
 	call->on_reply = NULL;
 	/* A ping beside a call that takes long: its answer may come whenever the call is over. */
@@ -295,6 +296,7 @@ static void timed_out(mortise_call *call, uint32_t ms)
 
 	plugin->counters.timeouts++;
 	describe_timeout(call, ms, &error);
+	call->in_hand = true;
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 	if (kill)

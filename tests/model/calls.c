@@ -142,7 +142,7 @@ struct call *call_start(struct place *place, unsigned how)
 	bool shell;
 	int r;
 
-	if (!place->handle || !(call = open_call()))
+	if (!place_usable(place) || !(call = open_call()))
 		return NULL;
 	make_wish(&wish, place->tongue, call, how);
 	call->place = place;

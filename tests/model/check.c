@@ -42,6 +42,12 @@ static bool is_ready(const mortise_reply *reply)
 	return reply->plugin && mortise_plugin_state(reply->plugin) == MORTISE_READY;
 }
 
+/* Where a process has one call only, what it did not read before it closed a pipe counts as read. */
+static bool counts_as_read(const struct call *call)
+{
+	return call->proc && (call->proc->link.input_broken || call->proc->stdout_shut);
+}
+
 /* The answer is this call's own. A message that names no call may speak of the only one, once that has been written. */
 static void check_owner(const struct call *call, const mortise_reply *reply)
 {
@@ -54,7 +60,7 @@ static void check_owner(const struct call *call, const mortise_reply *reply)
 	if (carries(json, "\"t\":"))
 		model_fault("call %u got the answer of another: %.*s", call->token, (int)json.len, json.text);
 	/* What a refused greeting says is the end of all that wait. */
-	if (carries(json, "\"w\":") && call->written_ms < 0 && is_ready(reply))
+	if (carries(json, "\"w\":") && call->written_ms < 0 && is_ready(reply) && !counts_as_read(call))
 		model_fault("call %u got an answer before it was written: %.*s", call->token, (int)json.len, json.text);
 	if (!json.len && reply->plugin && (reply->plugin->dialect->wire & MOR_WIRE_ANY_REF))
 		return;
@@ -87,8 +93,8 @@ static void check_not_early(const struct call *call, const mortise_reply *reply)
 
 	if (call->orphaned || world.freeing || !is_ready(reply))
 		return;
-	if (!call->proc || call->proc->link.input_broken || call->proc->stdout_shut)
-		return; /* what it did not read counts as read */
+	if (!call->proc || counts_as_read(call))
+		return;
 	if (call->queue_ms && now - call->since_ms >= call->queue_ms)
 		return;
 	if (call->written_ms < 0)
@@ -229,9 +235,8 @@ static void check_time(const struct call *call)
 {
 	int64_t now = now_of(call->host), from = call->written_ms;
 	bool first_try = !call->pool || call->sends == 0;
-	bool counts_as_read = call->proc && (call->proc->link.input_broken || call->proc->stdout_shut);
 
-	if (from < 0 && call->queue_ms && first_try && !counts_as_read && now - call->since_ms >= call->queue_ms)
+	if (from < 0 && call->queue_ms && first_try && !counts_as_read(call) && now - call->since_ms >= call->queue_ms)
 		model_fault("call %u has waited for %lld ms, allowed were %u", call->token, (long long)(now - call->since_ms), call->queue_ms);
 	if (from < 0 || !call->proc || !call->timeout_ms || call->note || (call->pool && !is_with(call, call->proc)))
 		return;

@@ -34,6 +34,12 @@ struct place *place_of(const mortise_plugin *plugin)
 	return NULL;
 }
 
+/* A worker that we only borrow may not be touched from the callbacks of its host's free. */
+bool place_usable(const struct place *place)
+{
+	return place->handle && (place->refs || !place->pool || place->host != world.going);
+}
+
 static unsigned number(const struct place *place)
 {
 	return (unsigned)(place - world.places);
@@ -43,7 +49,7 @@ static struct place *touchable(unsigned a)
 {
 	struct place *place = &world.places[a % PLACES];
 
-	return place->handle ? place : NULL;
+	return place_usable(place) ? place : NULL;
 }
 
 /* ---- callbacks ---- */
@@ -285,15 +291,14 @@ void embed_host_free(const struct op *op)
 			model_fault("a host was freed inside its own callback");
 		return;
 	}
-	/* The last callbacks come from inside. They may use plugins and pools until the free returns, but no borrowed worker. */
+	/* The last callbacks come from inside. They may use plugins and pools until the free returns. */
 	world.freeing++;
+	world.going = host;
 	calls_orphan(NULL, NULL, host);
-	for (unsigned i = 0; i < POOLS; i++)
-		if (world.pools[i].handle && world.pools[i].host == host)
-			leave_pool(&world.pools[i]);
 	if (mortise_host_free(handle))
 		model_fault("a host was not freed");
 	world.freeing--;
+	world.going = NULL;
 	leave_host(host);
 	host->handle = NULL;
 }

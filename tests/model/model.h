@@ -163,6 +163,7 @@ struct world {
 	unsigned reaction_count;
 	unsigned depth;            /* callbacks that we are in */
 	unsigned freeing;          /* a host or a pool is being freed */
+	struct host *going;        /* that one; NULL: none */
 	unsigned tapping;          /* a message is being shown and has not been sent yet */
 	bool abrupt, draining;
 	bool foreign;              /* processes say what the script did not make: whose answer it is, is not known */
@@ -224,6 +225,7 @@ void on_event(const mortise_event *event, void *arg);
 void on_request(mortise_request *request, const char *method, mortise_json params, void *arg);
 void on_tap(const mortise_tap_frame *frame, void *arg);
 struct place *place_of(const mortise_plugin *plugin);
+bool place_usable(const struct place *place);
 void embed_answer_all(struct host *host);
 void embed_free_all(void);
 void embed_host(const struct op *op);

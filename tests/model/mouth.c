@@ -225,7 +225,8 @@ static void answer(struct proc *p, struct heard *heard, unsigned how)
 	const struct mor_method *row = heard->row;
 
 	heard->over = true;
-	p->muddled |= how >= HOW_DONE; /* not every dialect knows these */
+	/* Not every dialect knows these; and what only acknowledges leaves the call open. */
+	p->muddled |= how >= HOW_DONE || (how != HOW_OK && row && row->settle == MOR_BY_NOTE);
 	if (is_call(heard)) {
 		/* Where the answer only acknowledges, a note must follow. */
 		if (row && row->settle == MOR_BY_NOTE && how == HOW_OK)
