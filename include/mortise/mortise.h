@@ -191,8 +191,9 @@ MORTISE_API mortise_host *mortise_host_free(mortise_host *host);
 /* Readable whenever something is due, time limits and exits included. Belongs to the host. */
 MORTISE_API int mortise_host_fd(mortise_host *host);
 
-/* Does what is due and returns; never blocks. Returns the number of things done, or a status.
- * Not from a callback. */
+/* Does what is due and returns; never blocks. Where that is much (a plugin floods, 20,000 calls end together) it does some
+ * of it, for a few milliseconds beside your callbacks, and the descriptor stays readable; only one large message is not
+ * divided. Returns the number of things done, or a status. Not from a callback. */
 MORTISE_API int mortise_host_dispatch(mortise_host *host);
 
 /* poll() and dispatch in one, for programs without a loop: waits for at most timeout_ms (-1: no limit)

@@ -68,8 +68,8 @@ void mor_client_await_hello(mortise_plugin *plugin)
 	const struct mor_method *row = row_of_plugin(plugin->dialect, MOR_ROLE_HELLO);
 	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
 
-	if (ms && mor_timer_set(plugin->host->loop, &plugin->hello_timer, ms, on_silence) < 0)
-		mor_event(plugin, MORTISE_EVENT_WARNING, "its greeting has no time limit: out of memory");
+	if (ms)
+		mor_plugin_set_timer(plugin, &plugin->hello_timer, ms, on_silence);
 }
 
 bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,

@@ -100,7 +100,7 @@ static bool ping(mortise_plugin *plugin)
 static void rearm(mortise_plugin *plugin)
 {
 	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_HEALTH_IDLE | MOR_HEALTH_BUSY))
-		mor_timer_set(plugin->host->loop, &plugin->health.timer, plugin->health.every_ms, on_timer);
+		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
 }
 
 static void on_timer(struct mor_timer *timer)
@@ -121,7 +121,7 @@ void mor_health_started(mortise_plugin *plugin)
 	mark(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
 	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_HEALTH_IDLE | MOR_HEALTH_BUSY))
-		mor_timer_set(plugin->host->loop, &plugin->health.timer, plugin->health.every_ms, on_timer);
+		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
 }
 
 bool mor_health_ended(mortise_plugin *plugin, const char *why)

@@ -388,6 +388,11 @@ struct mortise_plugin {
 };
 
 /* plugin.c */
+/* Sets one of the plugin's own timers. Their places are reserved when it is made: this cannot fail. */
+static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
+{
+	(void)mor_timer_set(plugin->host->loop, timer, in_ms, fn);
+}
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err); /* thread; gone */
 uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method);
 /* Every way in (public function, link event, timer, task) holds the plugin while it runs: a callback may

@@ -36,9 +36,7 @@ static void on_ladder(struct mor_timer *timer)
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
 {
-	/* Without memory for a timer the polite rungs are skipped, never the last one. */
-	if (mor_timer_set(plugin->host->loop, &plugin->ladder, ms, on_ladder) < 0)
-		mor_ladder_climb(plugin, MOR_RUNG_KILL);
+	mor_plugin_set_timer(plugin, &plugin->ladder, ms, on_ladder);
 }
 
 static uint32_t until_term(const mortise_plugin *plugin)

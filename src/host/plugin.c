@@ -97,11 +97,44 @@ static void free_memory(mortise_plugin *plugin)
 	mor_free(plugin);
 }
 
+/* Its timers have their places from the beginning: none of them can be missing later for want of memory. */
+enum { TIMERS = 6 };
+
+static void list_timers(mortise_plugin *plugin, struct mor_timer *ret[TIMERS])
+{
+	struct mor_timer *const all[TIMERS] = { &plugin->ladder,      &plugin->restart_timer, &plugin->broken_timer,
+						&plugin->hello_timer, &plugin->health.timer,  &plugin->keep.timer };
+
+	memcpy(ret, all, sizeof(all));
+}
+
+static int reserve_timers(mortise_plugin *plugin)
+{
+	struct mor_timer *all[TIMERS];
+	int r = 0;
+
+	list_timers(plugin, all);
+	for (int i = 0; i < TIMERS && r == 0; i++)
+		r = mor_timer_reserve(plugin->host->loop, all[i]);
+	return r;
+}
+
+static void release_timers(mortise_plugin *plugin)
+{
+	struct mor_timer *all[TIMERS];
+
+	list_timers(plugin, all);
+	for (int i = 0; i < TIMERS; i++)
+		mor_timer_release(plugin->host->loop, all[i]);
+}
+
 static int fill(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
 {
 	int r;
 
 	plugin->flags = opt->flags;
+	if (reserve_timers(plugin) < 0)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	r = load(plugin, opt, err);
 	if (r < 0)
 		return r;
@@ -147,6 +180,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_init(&plugin->views);
 	r = fill(plugin, &opt, err);
 	if (r < 0) {
+		release_timers(plugin);
 		free_memory(plugin);
 		return r;
 	}
@@ -185,12 +219,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	plugin->gone = true; /* first: the callbacks below must find it closed, and whoever is up the stack, stopped */
 	plugin->state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
-	mor_timer_stop(&plugin->ladder);
-	mor_timer_stop(&plugin->restart_timer);
-	mor_timer_stop(&plugin->broken_timer);
-	mor_timer_stop(&plugin->hello_timer);
-	mor_timer_stop(&plugin->health.timer);
-	mor_timer_stop(&plugin->keep.timer);
+	release_timers(plugin);
 	if (plugin->link)
 		plugin->link->ops->free(plugin->link);
 	plugin->link = NULL;

@@ -30,10 +30,9 @@ static int64_t left_ms(const mortise_plugin *plugin)
 	return plugin->keep.since_ms + plugin->keep.total_ms - mor_loop_now_ms(plugin->host->loop);
 }
 
-/* Without memory for a timer the total is not watched: better a long conversation than a killed one. */
 static void wait_ms(mortise_plugin *plugin, int64_t ms)
 {
-	(void)mor_timer_set(plugin->host->loop, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_timer);
+	mor_plugin_set_timer(plugin, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_timer);
 }
 
 static void announce(mortise_plugin *plugin)

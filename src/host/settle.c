@@ -182,7 +182,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	/* A ghost belongs to the plugin's lists now, and the callback may have ended the plugin. */
 	if (!keep_slot)
 		mor_call_recycle(host, call);
-	mor_call_pump(plugin);
+	if (plugin->pool || !mor_list_empty(&plugin->queue))
+		mor_call_pump(plugin);
 }
 
 void mor_call_fail(mortise_call *call, const mortise_error *error)

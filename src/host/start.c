@@ -69,24 +69,16 @@ static uint32_t backoff_ms(mortise_plugin *plugin)
 	return (uint32_t)(ms - ms / 4 + plugin->host->random % (ms / 2 + 1));
 }
 
-static bool restart_later(mortise_plugin *plugin)
-{
-	uint32_t ms = plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms;
-
-	return mor_timer_set(plugin->host->loop, &plugin->restart_timer, ms, on_restart) == 0;
-}
-
 void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error)
 {
 	mor_state_set(plugin, next, error->text);
 	if (plugin->gone || plugin->state != next)
 		return;
-	if (next == MORTISE_BACKOFF && restart_later(plugin))
-		return;
-	/* Without memory for the timer nobody would end the pause: the next call does. */
 	if (next == MORTISE_BACKOFF)
-		mor_state_set(plugin, MORTISE_STOPPED, "out of memory: it comes back with the next call");
-	mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
+		mor_plugin_set_timer(plugin, &plugin->restart_timer,
+				     plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms, on_restart);
+	else
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
 }
 
 /* ---- starting ---- */

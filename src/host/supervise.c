@@ -389,7 +389,6 @@ static void on_broken_timer(struct mor_timer *timer)
 static void on_broken(void *arg, const char *what)
 {
 	mortise_plugin *plugin = arg;
-	int r = 0;
 
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_DRAINING) {
@@ -403,10 +402,8 @@ static void on_broken(void *arg, const char *what)
 		return;
 	}
 	if (!plugin->broken)
-		r = mor_timer_set(plugin->host->loop, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
+		mor_plugin_set_timer(plugin, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
 	plugin->broken = what;
-	if (r < 0)
-		on_broken_timer(&plugin->broken_timer); /* no memory to wait for the exit with */
 }
 
 /* ---- small link events ---- */

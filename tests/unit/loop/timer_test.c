@@ -380,9 +380,36 @@ static void test_wait_gives_up(void **state)
 	mor_loop_free(loop);
 }
 
+/* A place is kept: set, stopped and set again without memory, however many others there are. */
+static void test_reserved(void **state)
+{
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
+	int others = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(mor_timer_reserve(loop, &clocks[i].timer), 0);
+	mor_alloc_fail_after(0);
+	for (int i = 1000; mor_timer_set(loop, &clocks[i].timer, 1, on_ring) == 0; i++)
+		others++;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 1000; i++)
+			assert_int_equal(mor_timer_set(loop, &clocks[i].timer, 5, on_ring), 0);
+		for (int i = 0; i < 1000; i += 2)
+			mor_timer_stop(&clocks[i].timer);
+		assert_int_equal(mor_timer_set(loop, &clocks[4000].timer, 1, on_ring), MORTISE_ENOMEM);
+	}
+	mor_alloc_fail_after(-1);
+	assert_int_equal(mor_loop_advance(loop, 5), others + 500);
+	for (int i = 0; i < 1000; i++)
+		mor_timer_release(loop, &clocks[i].timer);
+	mor_loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_reserved),
 		MOR_TEST(test_virtual_order),
 		MOR_TEST(test_virtual_repeats),
 		MOR_TEST(test_virtual_tasks_between_timers),
