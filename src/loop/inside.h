@@ -21,6 +21,7 @@ struct mor_loop {
 	uint32_t tick_ms; /* how far now_ms may lie behind the true time                   */
 	int64_t armed_ms; /* what the timerfd will fire for; MOR_NEVER: it will not        */
 	unsigned steps, measured; /* of this part of the dispatch; when the clock is read next     */
+	unsigned slice;   /* MOR_LOOP_SLICE; the model of the host makes it short              */
 	int64_t until_ns;
 
 	/* A judgement of timers, perhaps over several dispatches. */

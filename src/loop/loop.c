@@ -55,6 +55,7 @@ int mor_loop_new(unsigned flags, struct mor_loop **ret)
 		return MORTISE_ENOMEM;
 	loop->epoll_fd = loop->timer_fd = loop->wake_fd = -1;
 	loop->is_virtual = flags & MOR_LOOP_VIRTUAL;
+	loop->slice = MOR_LOOP_SLICE;
 	loop->armed_ms = MOR_NEVER;
 	loop->tick_ms = loop->is_virtual ? 0 : mor_clock_tick_ms();
 	mor_list_init(&loop->tasks);
@@ -151,8 +152,8 @@ bool mor_loop_time_is_over(struct mor_loop *loop)
 {
 	int64_t now;
 
-	if (loop->steps >= MOR_LOOP_SLICE || loop->is_virtual)
-		return loop->steps >= MOR_LOOP_SLICE;
+	if (loop->steps >= loop->slice || loop->is_virtual)
+		return loop->steps >= loop->slice;
 	now = mor_clock_ns();
 	loop->measured = loop->steps + MOR_UNMEASURED;
 	if (!loop->until_ns)

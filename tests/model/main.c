@@ -89,11 +89,11 @@ static size_t script_of(uint64_t seed, uint8_t *script)
 	ops = 10 + draw(draw(3) ? 120 : MAX_OPS - 20);
 	same = draw(3) * 40;
 	places = draw(2) ? 2 : PLACES; /* few plugins get further than many */
-	len = put(script, len, "plugin", 0, draw(256));
+	len = put(script, len, "plugin", draw(2) * SINGLES, draw(256));
 	if (draw(2) && weights[code_of("pool")])
 		len = put(script, len, "pool", draw(256), draw(256));
 	if (draw(2))
-		len = put(script, len, "plugin", 1, draw(256));
+		len = put(script, len, "plugin", 1 + draw(2) * SINGLES, draw(256));
 	while (len < ops * OP_BYTES) {
 		unsigned at = draw(total), code = 0;
 
