@@ -76,9 +76,12 @@ static void drain(void)
 
 	nemesis_end();
 	while ((open = history_watch(now_ms())) && now_ms() < end) {
-		for (size_t i = 0; i < seat_kind_count; i++)
-			if (soak.seat[i].unit && soak.seat[i].plugin) /* an analyzer takes the next at once */
-				mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_INPUT), soak.seat[i].leaving = true;
+		for (size_t i = 0; i < seat_kind_count; i++) {
+			if (!soak.seat[i].unit || !soak.seat[i].plugin)
+				continue;
+			soak.seat[i].leaving = true; /* an analyzer would take the next record at once */
+			mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_INPUT);
+		}
 		mortise_host_wait(soak.host, 200);
 	}
 	if (open)

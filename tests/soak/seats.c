@@ -234,6 +234,12 @@ static size_t write_order(char *out, size_t room, const struct record *record, c
 	return (size_t)len + pad + 2;
 }
 
+static size_t put_object(char *out, const char *order, size_t len)
+{
+	memcpy(out, order, len);
+	return len;
+}
+
 static size_t put_text(char *out, const char *order, size_t len)
 {
 	size_t n = 0;
@@ -276,10 +282,7 @@ static mortise_json make_params(const struct record *record, const struct seat_k
 	size_t len = write_order(order, sizeof(order), record, kind), n = (size_t)(place - kind->params);
 
 	memcpy(params, kind->params, n);
-	if (kind->form == ORDER_OBJECT)
-		memcpy(params + n, order, len), n += len;
-	else
-		n += (kind->form == ORDER_TEXT ? put_text : put_base64)(params + n, order, len);
+	n += (kind->form == ORDER_OBJECT ? put_object : kind->form == ORDER_TEXT ? put_text : put_base64)(params + n, order, len);
 	memcpy(params + n, place + 1, strlen(place + 1));
 	return (mortise_json){ params, n + strlen(place + 1) };
 }
