@@ -332,6 +332,62 @@ static void flood_of_notifications(void **state)
 	rig_close(&rig);
 }
 
+/* What it leaves behind is read in slices, all of it, before its end is told: the answer behind 2,000 notes as well. */
+struct last_words {
+	struct rig rig;
+	int notes_at_end, lines_at_end;
+};
+
+static void on_last_words(const mortise_event *event, void *arg)
+{
+	struct last_words *last = arg;
+
+	if (event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY) {
+		last->notes_at_end = last->rig.events[MORTISE_EVENT_NOTE];
+		last->lines_at_end = last->rig.events[MORTISE_EVENT_STDERR];
+	}
+	rig_event(event, &last->rig);
+}
+
+static void hear_last_words(struct last_words *last, const char *script, bool paused)
+{
+	const char *argv[] = { "/bin/sh", "-c", script, NULL }, *unused[3];
+	mortise_plugin_options opt;
+	struct got got;
+
+	memset(last, 0, sizeof(*last));
+	rig_open(&last->rig);
+	opt = rig_options(&last->rig, "sh", unused);
+	opt.argv = argv;
+	opt.on_event = on_last_words;
+	opt.arg = last;
+	opt.flags = MORTISE_NO_RESTART;
+	last->rig.plugin = rig_plugin(&last->rig, &opt);
+	assert_int_equal(mortise_plugin_pause(last->rig.plugin, paused), 0);
+	start(&last->rig, &got, "go", NULL, NO_TIMER_MS);
+	until_done(&got);
+	rig_until_state(&last->rig, MORTISE_STOPPED);
+	assert_string_equal(got.result, "7");
+	got_clear(&got);
+	rig_close(&last->rig);
+}
+
+#define NOTES "yes '{\"jsonrpc\":\"2.0\",\"method\":\"n\"}' | head -n "
+#define ANSWER "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}'; "
+
+static void many_last_words(void **state)
+{
+	struct last_words last;
+
+	(void)state;
+	hear_last_words(&last, "read line; " NOTES "2000; " ANSWER "yes x | head -n 32000 >&2; exit 3", false);
+	assert_int_equal(last.notes_at_end, 2000);
+	assert_int_equal(last.lines_at_end, 32000);
+	/* Nobody reads it while it lives. */
+	hear_last_words(&last, "read line; " NOTES "1500; " ANSWER "exit 3", true);
+	assert_int_equal(last.notes_at_end, 1500);
+}
+
 /* "stop reading stdout, so that the pipe fills and the plugin waits" */
 static void pause_stops_the_flood(void **state)
 {
@@ -405,6 +461,7 @@ int main(void)
 		API_TEST(line_over_the_limit),
 		API_TEST(half_a_line_then_the_end),
 		API_TEST(flood_of_notifications),
+		API_TEST(many_last_words),
 		API_TEST(pause_stops_the_flood),
 		API_TEST(framings),
 	};
