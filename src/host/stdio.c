@@ -189,7 +189,8 @@ static void write_queue(struct stdio_link *s)
 	size_t left = s->queue.len - s->queue_done;
 	ssize_t n;
 
-	if (s->intake.dead || s->in_closed)
+	/* Nobody reads any more once it has exited; its end says so, when its last words have been read. */
+	if (s->intake.dead || s->in_closed || s->exited)
 		return;
 	if (left > KEEP_BYTES)
 		enlarge(mor_proc_in(s->proc), &s->in_enlarged);
@@ -229,7 +230,7 @@ static void on_writable(struct mor_watch *watch, unsigned events)
  * the answer is read at once and the wait is saved. Where it runs beside us it has not, and we learn that. */
 static void read_early(struct stdio_link *s)
 {
-	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more)
+	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more || s->exited)
 		return;
 	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN)
 		return;

@@ -332,10 +332,33 @@ static void flood_of_notifications(void **state)
 	rig_close(&rig);
 }
 
+/* Whoever else has something to say waits for no more than a bite of the flood: 16 messages that nobody asked for. */
+static void flood_by_bites(void **state)
+{
+	struct rig rig;
+	struct got got;
+	int most = 0;
+
+	(void)state;
+	rig_open_bad(&rig, "flood", NO_SET);
+	start(&rig, &got, "go", NULL, NO_TIMER_MS);
+	while (rig.events[MORTISE_EVENT_NOTE] < 20000) {
+		int before = rig.events[MORTISE_EVENT_NOTE], some;
+
+		rig_turn(&rig);
+		some = rig.events[MORTISE_EVENT_NOTE] - before;
+		most = some > most ? some : most;
+	}
+	assert_in_range(most, 1, 2 * 16); /* and perhaps one more after a write */
+	rig_close(&rig);
+	got_clear(&got);
+}
+
 /* What it leaves behind is read in slices, all of it, before its end is told: the answer behind 2,000 notes as well. */
 struct last_words {
 	struct rig rig;
 	int notes_at_end, lines_at_end;
+	struct got late; /* called while its last words are read */
 };
 
 static void on_last_words(const mortise_event *event, void *arg)
@@ -347,6 +370,13 @@ static void on_last_words(const mortise_event *event, void *arg)
 		last->lines_at_end = last->rig.events[MORTISE_EVENT_STDERR];
 	}
 	rig_event(event, &last->rig);
+	if (event->type != MORTISE_EVENT_NOTE)
+		return;
+	if (last->rig.events[MORTISE_EVENT_NOTE] == 100)
+		start(&last->rig, &last->late, "late", NULL, NO_TIMER_MS);
+	/* So that reading them takes more than one dispatch. */
+	for (int64_t begin = now_ns(); now_ns() < begin + 10000;)
+		;
 }
 
 static void hear_last_words(struct last_words *last, const char *script, bool paused)
@@ -368,7 +398,11 @@ static void hear_last_words(struct last_words *last, const char *script, bool pa
 	until_done(&got);
 	rig_until_state(&last->rig, MORTISE_STOPPED);
 	assert_string_equal(got.result, "7");
+	assert_int_equal(last->late.finals, 1);
+	assert_int_equal(last->late.status, MORTISE_ECRASHED);
+	assert_contains(last->late.error.text, "exited with status 3");
 	got_clear(&got);
+	got_clear(&last->late);
 	rig_close(&last->rig);
 }
 
@@ -461,6 +495,7 @@ int main(void)
 		API_TEST(line_over_the_limit),
 		API_TEST(half_a_line_then_the_end),
 		API_TEST(flood_of_notifications),
+		API_TEST(flood_by_bites),
 		API_TEST(many_last_words),
 		API_TEST(pause_stops_the_flood),
 		API_TEST(framings),
