@@ -286,7 +286,8 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 		return;
 	}
 	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
-		lose(&note); /* the scanner has vouched for the JSON */
+		if (role != MOR_ROLE_LOG) /* nobody waits for a log message */
+			lose(&note); /* for want of memory: the scanner has vouched for the JSON */
 		return;
 	}
 	if (note.row->params)
