@@ -1,5 +1,5 @@
 /* mortise chaos: options, the run, and what is told at the end. */
-#include "cli/chaos.h"
+#include "chaos/chaos.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define DEFAULT_STALL_MS 200
 
 struct chaos_args {
-	struct mor_opt_rate rate[MOR_FAULTS];
+	struct mor_opt_rate rate[MOR_CHAOS_FAULTS];
 	bool all;
 	struct mor_opt_count seed, after;
 	const char *stall_time, *framing, *log, *starts;
@@ -33,20 +33,20 @@ struct chaos_args {
 
 #define FIELD(name) offsetof(struct chaos_args, name)
 static const struct mor_option fault_options[] = {
-	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_SPLIT]), NULL },
-	{ "stall", 0, "[=RATE]", "hold it back, and all that follows it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_STALL]), NULL },
+	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_SPLIT]), NULL },
+	{ "stall", 0, "[=RATE]", "hold it back, and all that follows it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALL]), NULL },
 	{ "garbage", 0, "[=RATE]",
 	  "bytes that are no message before it; to the host only (0.1)",
-	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_GARBAGE]), NULL },
-	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_DUP_ID]), NULL },
+	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_GARBAGE]), NULL },
+	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DUP_ID]), NULL },
 	{ "stale-id", 0, "[=RATE]",
 	  "after a reply, one to an id answered before or never asked (0.05)",
-	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_STALE_ID]), NULL },
-	{ "drop", 0, "[=RATE]", "lose a reply (0.02)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_DROP]), NULL },
+	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALE_ID]), NULL },
+	{ "drop", 0, "[=RATE]", "lose a reply (0.02)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DROP]), NULL },
 	{ "truncate", 0, "[=RATE]",
 	  "end stdout in the middle of the message; to the host only (0.01)",
-	  MOR_OPT_RATE, FIELD(rate[MOR_FAULT_TRUNCATE]), NULL },
-	{ "kill", 0, "[=RATE]", "kill the plugin instead of passing it on (0.01)", MOR_OPT_RATE, FIELD(rate[MOR_FAULT_KILL]), NULL },
+	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_TRUNCATE]), NULL },
+	{ "kill", 0, "[=RATE]", "kill the plugin instead of passing it on (0.01)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_KILL]), NULL },
 	{ "all", 0, NULL, "all of these, at the rates in brackets", MOR_OPT_FLAG, FIELD(all), NULL },
 	{ 0 },
 };
@@ -74,11 +74,11 @@ static const struct mor_option_group groups[] = {
 
 static void take_rates(const struct chaos_args *args, struct mor_chaos *chaos)
 {
-	for (int i = 0; i < MOR_FAULTS; i++) {
+	for (int i = 0; i < MOR_CHAOS_FAULTS; i++) {
 		if (args->rate[i].valued)
 			chaos->rate[i] = args->rate[i].value;
 		else if (args->rate[i].given || args->all)
-			chaos->rate[i] = mor_fault_kinds[i].rate;
+			chaos->rate[i] = mor_chaos_fault_kinds[i].rate;
 	}
 }
 
@@ -134,7 +134,7 @@ static int read_args(const struct chaos_args *args, struct mor_chaos *chaos, mor
 
 /* ---- what was done ---- */
 
-static void report_line(struct mor_cli *cli, const struct mor_lane lane[2])
+static void report_line(struct mor_cli *cli, const struct mor_chaos_lane lane[2])
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	size_t before;
@@ -142,16 +142,16 @@ static void report_line(struct mor_cli *cli, const struct mor_lane lane[2])
 	mor_buf_printf(&text, "chaos: %llu messages to the plugin, %llu from it; ", (unsigned long long)lane[0].messages,
 		       (unsigned long long)lane[1].messages);
 	before = text.len;
-	for (int i = 0; i < MOR_FAULTS; i++)
+	for (int i = 0; i < MOR_CHAOS_FAULTS; i++)
 		if (lane[0].faults[i] + lane[1].faults[i])
-			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "", mor_fault_kinds[i].name,
+			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "", mor_chaos_fault_kinds[i].name,
 				       (unsigned long long)(lane[0].faults[i] + lane[1].faults[i]));
 	if (text.len == before)
 		mor_buf_text(&text, "no faults");
 	mor_note_slice(cli, mor_buf_view(&text));
 }
 
-static void report_json(struct mor_cli *cli, const struct mor_lane lane[2])
+static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2])
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &text };
@@ -161,8 +161,8 @@ static void report_json(struct mor_cli *cli, const struct mor_lane lane[2])
 	mor_w_pair_int(&w, "messages_to_host", (int64_t)lane[1].messages);
 	mor_w_key(&w, "faults");
 	mor_w_object(&w);
-	for (int i = 0; i < MOR_FAULTS; i++)
-		mor_w_pair_int(&w, mor_fault_kinds[i].name, (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
+	for (int i = 0; i < MOR_CHAOS_FAULTS; i++)
+		mor_w_pair_int(&w, mor_chaos_fault_kinds[i].name, (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
 	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_note_slice(cli, mor_buf_view(&text));
@@ -189,20 +189,20 @@ static int end_as(int status)
 
 static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_plugin *plugin)
 {
-	struct mor_lane lane[2];
+	struct mor_chaos_lane lane[2];
 	int status;
 
 	if (chaos->framing < 0)
 		chaos->framing = plugin->framing;
-	mor_lane_init(&lane[0], chaos, '>', STDIN_FILENO, plugin->in);
-	mor_lane_init(&lane[1], chaos, '<', plugin->out, STDOUT_FILENO);
+	mor_chaos_lane_init(&lane[0], chaos, '>', STDIN_FILENO, plugin->in);
+	mor_chaos_lane_init(&lane[1], chaos, '<', plugin->out, STDOUT_FILENO);
 	status = mor_chaos_carry(plugin, &lane[0], &lane[1]);
 	if (cli->json)
 		report_json(cli, lane);
 	else if (chaos->log < 0 || cli->verbose)
 		report_line(cli, lane);
-	mor_lane_fini(&lane[0]);
-	mor_lane_fini(&lane[1]);
+	mor_chaos_lane_fini(&lane[0]);
+	mor_chaos_lane_fini(&lane[1]);
 	return status;
 }
 

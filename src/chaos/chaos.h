@@ -6,8 +6,8 @@
  * happens in the other lane. The same seed and the same traffic bring the same faults. What is to happen on the way out is
  * kept as marks at places of the outgoing bytes: wait, end the stream, kill the plugin.
  */
-#ifndef MOR_CLI_CHAOS_H
-#define MOR_CLI_CHAOS_H
+#ifndef MOR_CHAOS_CHAOS_H
+#define MOR_CHAOS_CHAOS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,28 +20,28 @@
 #include "base/slice.h"
 #include "wire/framing.h"
 
-enum mor_fault {
-	MOR_FAULT_SPLIT,
-	MOR_FAULT_STALL,
-	MOR_FAULT_GARBAGE,
-	MOR_FAULT_DUP_ID,
-	MOR_FAULT_STALE_ID,
-	MOR_FAULT_DROP,
-	MOR_FAULT_TRUNCATE,
-	MOR_FAULT_KILL,
-	MOR_FAULTS
+enum mor_chaos_fault {
+	MOR_CHAOS_FAULT_SPLIT,
+	MOR_CHAOS_FAULT_STALL,
+	MOR_CHAOS_FAULT_GARBAGE,
+	MOR_CHAOS_FAULT_DUP_ID,
+	MOR_CHAOS_FAULT_STALE_ID,
+	MOR_CHAOS_FAULT_DROP,
+	MOR_CHAOS_FAULT_TRUNCATE,
+	MOR_CHAOS_FAULT_KILL,
+	MOR_CHAOS_FAULTS
 };
 
-struct mor_fault_kind {
+struct mor_chaos_fault_kind {
 	const char *name;
 	uint32_t rate;     /* where the user gives none, in billionths */
 };
-extern const struct mor_fault_kind mor_fault_kinds[MOR_FAULTS];
+extern const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS];
 
 /* What was asked for. */
 struct mor_chaos {
 	uint64_t seed;
-	uint32_t rate[MOR_FAULTS]; /* billionths; 0: never                           */
+	uint32_t rate[MOR_CHAOS_FAULTS]; /* billionths; 0: never                           */
 	uint32_t stall_ms;         /* the longest stall                              */
 	uint32_t after;            /* messages of each lane that nothing is done to  */
 	int framing;               /* enum mor_framing; -1: the first bytes tell it  */
@@ -50,14 +50,14 @@ struct mor_chaos {
 
 /* ---- lanes ---- */
 
-enum mor_mark_kind {
-	MOR_MARK_WAIT, /* for `ms`                                   */
-	MOR_MARK_END,  /* the reader sees the end of the stream      */
-	MOR_MARK_KILL  /* the plugin dies                            */
+enum mor_chaos_mark_kind {
+	MOR_CHAOS_MARK_WAIT, /* for `ms`                                   */
+	MOR_CHAOS_MARK_END,  /* the reader sees the end of the stream      */
+	MOR_CHAOS_MARK_KILL  /* the plugin dies                            */
 };
 
-struct mor_mark {
-	enum mor_mark_kind kind;
+struct mor_chaos_mark {
+	enum mor_chaos_mark_kind kind;
 	uint64_t at; /* before this byte of the lane */
 	uint32_t ms;
 };
@@ -65,13 +65,13 @@ struct mor_mark {
 /* Replies that went by: what a stale one is made of. Longer ones are not kept. */
 #define MOR_CHAOS_KEPT 64
 #define MOR_CHAOS_KEPT_BYTES 65536
-struct mor_kept {
+struct mor_chaos_kept {
 	char *frame; /* with its framing */
 	size_t len;
 	char id[40];
 };
 
-struct mor_lane {
+struct mor_chaos_lane {
 	const struct mor_chaos *chaos;
 	char sign;       /* '>' towards the plugin, '<' towards the host, as in --show-wire              */
 	int from, to;    /* -1: closed                                                                    */
@@ -79,44 +79,44 @@ struct mor_lane {
 	bool muted;      /* what is read goes nowhere: the stream has been ended by us, or is about to    */
 	struct mor_deframer deframer;
 	bool sure;       /* the framing is known */
-	struct mor_lane *other;
+	struct mor_chaos_lane *other;
 	struct mor_buf in, out;
 	size_t out_at;   /* bytes of `out` that have been written */
 	uint64_t passed; /* ... and of the whole lane             */
-	struct mor_mark *mark;
+	struct mor_chaos_mark *mark;
 	size_t marks, marks_cap;
 	int64_t held_until; /* on the monotonic clock, in ms; 0: not held */
-	uint64_t messages, faults[MOR_FAULTS];
-	struct mor_kept kept[MOR_CHAOS_KEPT];
+	uint64_t messages, faults[MOR_CHAOS_FAULTS];
+	struct mor_chaos_kept kept[MOR_CHAOS_KEPT];
 	size_t kept_count; /* ever */
 };
 
-void mor_lane_init(struct mor_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to);
-void mor_lane_fini(struct mor_lane *lane);
+void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to);
+void mor_chaos_lane_fini(struct mor_chaos_lane *lane);
 /* Bytes that wait to be written, and whether they may be now. */
-bool mor_lane_pending(const struct mor_lane *lane);
-bool mor_lane_held(const struct mor_lane *lane, int64_t now_ms);
+bool mor_chaos_lane_pending(const struct mor_chaos_lane *lane);
+bool mor_chaos_lane_held(const struct mor_chaos_lane *lane, int64_t now_ms);
 /* Room for more: a reader that does not read holds up the writer, as with one pipe. */
-bool mor_lane_wants_input(const struct mor_lane *lane);
+bool mor_chaos_lane_wants_input(const struct mor_chaos_lane *lane);
 /* Reads once what there is, and takes it apart. 0, or MORTISE_ENOMEM. */
-int mor_lane_read(struct mor_lane *lane);
+int mor_chaos_lane_read(struct mor_chaos_lane *lane);
 /* There is nothing more to read, although the descriptor may still be open elsewhere. */
-int mor_lane_finish(struct mor_lane *lane);
+int mor_chaos_lane_finish(struct mor_chaos_lane *lane);
 /* Writes once, up to the next mark; acts on marks that are due. True: the plugin is to be killed. */
-bool mor_lane_write(struct mor_lane *lane, int64_t now_ms);
+bool mor_chaos_lane_write(struct mor_chaos_lane *lane, int64_t now_ms);
 /* Closes both ends: what one side closed the other must see. */
-void mor_lane_break(struct mor_lane *lane);
+void mor_chaos_lane_break(struct mor_chaos_lane *lane);
 
-/* ---- faults (chaos_fault.c) ---- */
+/* ---- faults (fault.c) ---- */
 
 /* One message and what becomes of it, into lane->out and its marks. `frame` is `body` with its framing. */
-void mor_chaos_message(struct mor_lane *lane, struct mor_slice frame, struct mor_slice body);
-void mor_lane_mark(struct mor_lane *lane, enum mor_mark_kind kind, uint64_t at, uint32_t ms);
-void mor_kept_fini(struct mor_lane *lane);
+void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body);
+void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind kind, uint64_t at, uint32_t ms);
+void mor_chaos_kept_fini(struct mor_chaos_lane *lane);
 /* One thing in, one out, all bits changed: what a draw is made of. */
 uint64_t mor_chaos_mix(uint64_t x);
 
-/* ---- the plugin (chaos_plugin.c) ---- */
+/* ---- the plugin (plugin.c) ---- */
 
 struct mor_chaos_plugin {
 	pid_t pid;
@@ -129,6 +129,6 @@ struct mor_chaos_plugin {
 int mor_chaos_start(const char *path, const char *const *argv, struct mor_chaos_plugin *ret, mortise_error *err);
 
 /* Carries bytes until the plugin has ended and its last word is passed on. Its wait status, or a negative MORTISE_E.... */
-int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_lane *to_plugin, struct mor_lane *to_host);
+int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin, struct mor_chaos_lane *to_host);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/chaos.h"
+#include "chaos/chaos.h"
 #include "wire/envelope.h"
 
 #define CERTAIN 1000000000u /* of so many: rates are billionths */
@@ -14,15 +14,15 @@
 #define MOST_CUTS 4
 
 /* By default a session survives long enough to be worth watching. */
-const struct mor_fault_kind mor_fault_kinds[MOR_FAULTS] = {
-	[MOR_FAULT_SPLIT] = { "split", CERTAIN / 2 },
-	[MOR_FAULT_STALL] = { "stall", CERTAIN / 20 },
-	[MOR_FAULT_GARBAGE] = { "garbage", CERTAIN / 10 },
-	[MOR_FAULT_DUP_ID] = { "dup-id", CERTAIN / 20 },
-	[MOR_FAULT_STALE_ID] = { "stale-id", CERTAIN / 20 },
-	[MOR_FAULT_DROP] = { "drop", CERTAIN / 50 },
-	[MOR_FAULT_TRUNCATE] = { "truncate", CERTAIN / 100 },
-	[MOR_FAULT_KILL] = { "kill", CERTAIN / 100 },
+const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS] = {
+	[MOR_CHAOS_FAULT_SPLIT] = { "split", CERTAIN / 2 },
+	[MOR_CHAOS_FAULT_STALL] = { "stall", CERTAIN / 20 },
+	[MOR_CHAOS_FAULT_GARBAGE] = { "garbage", CERTAIN / 10 },
+	[MOR_CHAOS_FAULT_DUP_ID] = { "dup-id", CERTAIN / 20 },
+	[MOR_CHAOS_FAULT_STALE_ID] = { "stale-id", CERTAIN / 20 },
+	[MOR_CHAOS_FAULT_DROP] = { "drop", CERTAIN / 50 },
+	[MOR_CHAOS_FAULT_TRUNCATE] = { "truncate", CERTAIN / 100 },
+	[MOR_CHAOS_FAULT_KILL] = { "kill", CERTAIN / 100 },
 };
 
 /* ---- draws ---- */
@@ -37,7 +37,7 @@ uint64_t mor_chaos_mix(uint64_t x)
 }
 
 /* The nth number that belongs to this fault of this message. */
-static uint64_t draw(const struct mor_lane *lane, enum mor_fault fault, unsigned nth)
+static uint64_t draw_number(const struct mor_chaos_lane *lane, enum mor_chaos_fault fault, unsigned nth)
 {
 	uint64_t x = mor_chaos_mix(lane->chaos->seed ^ (unsigned char)lane->sign);
 
@@ -45,49 +45,49 @@ static uint64_t draw(const struct mor_lane *lane, enum mor_fault fault, unsigned
 	return mor_chaos_mix(x ^ ((uint64_t)fault << 32 | nth));
 }
 
-static bool strikes(const struct mor_lane *lane, enum mor_fault fault)
+static bool fault_strikes(const struct mor_chaos_lane *lane, enum mor_chaos_fault fault)
 {
-	return lane->messages > lane->chaos->after && draw(lane, fault, 0) % CERTAIN < lane->chaos->rate[fault];
+	return lane->messages > lane->chaos->after && draw_number(lane, fault, 0) % CERTAIN < lane->chaos->rate[fault];
 }
 
 /* One line of the log, and the count for the report. `what`: "" or " key=value". */
-static void note(struct mor_lane *lane, enum mor_fault fault, const char *what)
+static void note_fault(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *what)
 {
 	char line[256];
 	int len = snprintf(line, sizeof(line), "%c %llu %s%s\n", lane->sign, (unsigned long long)lane->messages,
-			   mor_fault_kinds[fault].name, what);
+			   mor_chaos_fault_kinds[fault].name, what);
 
 	lane->faults[fault]++;
 	if (lane->chaos->log >= 0 && len > 0 && (size_t)len < sizeof(line))
 		(void)mor_fd_write_all(lane->chaos->log, line, (size_t)len);
 }
 
-static void note_number(struct mor_lane *lane, enum mor_fault fault, const char *key, uint64_t number)
+static void note_number(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *key, uint64_t number)
 {
 	char what[48];
 
 	snprintf(what, sizeof(what), " %s=%llu", key, (unsigned long long)number);
-	note(lane, fault, what);
+	note_fault(lane, fault, what);
 }
 
-static void note_id(struct mor_lane *lane, enum mor_fault fault, const char *id)
+static void note_id(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *id)
 {
 	char what[64];
 
 	snprintf(what, sizeof(what), " id=%s", id);
-	note(lane, fault, what);
+	note_fault(lane, fault, what);
 }
 
 /* ---- places in the outgoing bytes ---- */
 
 /* Where the next byte that is appended will stand. */
-static uint64_t end_of(const struct mor_lane *lane)
+static uint64_t lane_end(const struct mor_chaos_lane *lane)
 {
 	return lane->passed + (lane->out.len - lane->out_at);
 }
 
 /* Kept in their order: cuts are drawn in any. Out of memory: a fault less. */
-void mor_lane_mark(struct mor_lane *lane, enum mor_mark_kind kind, uint64_t at, uint32_t ms)
+void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind kind, uint64_t at, uint32_t ms)
 {
 	size_t i = lane->marks;
 
@@ -95,7 +95,7 @@ void mor_lane_mark(struct mor_lane *lane, enum mor_mark_kind kind, uint64_t at, 
 		return;
 	for (; i > 0 && lane->mark[i - 1].at > at; i--)
 		lane->mark[i] = lane->mark[i - 1];
-	lane->mark[i] = (struct mor_mark){ kind, at, ms };
+	lane->mark[i] = (struct mor_chaos_mark){ kind, at, ms };
 	lane->marks++;
 }
 
@@ -108,7 +108,7 @@ struct look {
 	char name[40];      /* the id as one word, for the log */
 };
 
-static struct look look_at(struct mor_slice body)
+static struct look look_at_body(struct mor_slice body)
 {
 	unsigned lenient = MOR_ENV_JSONRPC_OPTIONAL | MOR_ENV_ERROR_NULL_OK | MOR_ENV_NAN | MOR_ENV_RESULT_OPTIONAL;
 	struct look look = { .name = "?" };
@@ -129,17 +129,17 @@ static struct look look_at(struct mor_slice body)
 
 /* ---- replies that come twice, or too late ---- */
 
-void mor_kept_fini(struct mor_lane *lane)
+void mor_chaos_kept_fini(struct mor_chaos_lane *lane)
 {
 	for (size_t i = 0; i < MOR_CHAOS_KEPT; i++)
 		mor_free(lane->kept[i].frame);
 }
 
-static void keep(struct mor_lane *lane, struct mor_slice frame, const struct look *look)
+static void keep_reply(struct mor_chaos_lane *lane, struct mor_slice frame, const struct look *look)
 {
-	struct mor_kept *kept = &lane->kept[lane->kept_count % MOR_CHAOS_KEPT];
+	struct mor_chaos_kept *kept = &lane->kept[lane->kept_count % MOR_CHAOS_KEPT];
 
-	if (frame.len > MOR_CHAOS_KEPT_BYTES || !lane->chaos->rate[MOR_FAULT_STALE_ID])
+	if (frame.len > MOR_CHAOS_KEPT_BYTES || !lane->chaos->rate[MOR_CHAOS_FAULT_STALE_ID])
 		return;
 	mor_free(kept->frame);
 	kept->frame = mor_strndup(frame.ptr, frame.len);
@@ -149,20 +149,20 @@ static void keep(struct mor_lane *lane, struct mor_slice frame, const struct loo
 }
 
 /* One of those that went by, an older one more likely than not: the oldest half is drawn from. NULL: there is none. */
-static const struct mor_kept *draw_kept(const struct mor_lane *lane)
+static const struct mor_chaos_kept *draw_kept(const struct mor_chaos_lane *lane)
 {
 	size_t have = lane->kept_count < MOR_CHAOS_KEPT ? lane->kept_count : MOR_CHAOS_KEPT;
 	size_t first = lane->kept_count - have, half = (have + 1) / 2;
-	const struct mor_kept *kept;
+	const struct mor_chaos_kept *kept;
 
 	if (!have)
 		return NULL;
-	kept = &lane->kept[(first + draw(lane, MOR_FAULT_STALE_ID, 1) % half) % MOR_CHAOS_KEPT];
+	kept = &lane->kept[(first + draw_number(lane, MOR_CHAOS_FAULT_STALE_ID, 1) % half) % MOR_CHAOS_KEPT];
 	return kept->frame ? kept : NULL;
 }
 
 /* This very reply, to an id that nobody has used: the members around the id stay as they are. */
-static void send_unasked(struct mor_lane *lane, struct mor_slice body, const struct look *look)
+static void send_unasked(struct mor_chaos_lane *lane, struct mor_slice body, const struct look *look)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	size_t before = (size_t)(look->id.ptr - body.ptr), after = before + look->id.len;
@@ -176,115 +176,115 @@ static void send_unasked(struct mor_lane *lane, struct mor_slice body, const str
 	if (mor_buf_failed(&text))
 		return;
 	mor_enframe(lane->deframer.framing, mor_buf_view(&text), &lane->out);
-	note_id(lane, MOR_FAULT_STALE_ID, id);
+	note_id(lane, MOR_CHAOS_FAULT_STALE_ID, id);
 }
 
-static void send_stale(struct mor_lane *lane, struct mor_slice body, const struct look *look)
+static void send_stale(struct mor_chaos_lane *lane, struct mor_slice body, const struct look *look)
 {
-	const struct mor_kept *kept = draw_kept(lane);
-	bool unasked = look->id.ptr && (!kept || draw(lane, MOR_FAULT_STALE_ID, 2) % 2);
+	const struct mor_chaos_kept *kept = draw_kept(lane);
+	bool unasked = look->id.ptr && (!kept || draw_number(lane, MOR_CHAOS_FAULT_STALE_ID, 2) % 2);
 
 	if (unasked) {
 		send_unasked(lane, body, look);
 	} else if (kept) {
 		mor_buf_append(&lane->out, kept->frame, kept->len);
-		note_id(lane, MOR_FAULT_STALE_ID, kept->id);
+		note_id(lane, MOR_CHAOS_FAULT_STALE_ID, kept->id);
 	}
 }
 
 /* ---- bytes that are no message ---- */
 
 /* Each framing's own rules of noise (wire/framing.h). In decimal framing there is none. */
-static void send_garbage(struct mor_lane *lane)
+static void send_garbage(struct mor_chaos_lane *lane)
 {
 	static const char *const text[] = {
 		"Loading model: 42%", "WARNING: deprecated call", "\x1b[31mTraceback (most recent call last)\x1b[0m", "\xff\xfe\x80\xc3 no text",
 		"panic! at the disco", "\"a string\"", "true", "%s%n", "]}", "\t \r",
 	};
-	uint64_t number = draw(lane, MOR_FAULT_GARBAGE, 1);
+	uint64_t number = draw_number(lane, MOR_CHAOS_FAULT_GARBAGE, 1);
 	size_t before = lane->out.len;
 
 	if (lane->deframer.framing == MOR_FRAMING_DECIMAL)
 		return;
 	mor_buf_printf(&lane->out, "%s %u\n", text[number % (sizeof(text) / sizeof(text[0]))], (unsigned)(number >> 48));
-	note_number(lane, MOR_FAULT_GARBAGE, "bytes", lane->out.len - before);
+	note_number(lane, MOR_CHAOS_FAULT_GARBAGE, "bytes", lane->out.len - before);
 }
 
 /* ---- the message itself ---- */
 
 /* Cuts it at up to MOST_CUTS places, with a pause at each. Told as the places themselves, which are not in order. */
-static void send_split(struct mor_lane *lane, struct mor_slice frame)
+static void send_split(struct mor_chaos_lane *lane, struct mor_slice frame)
 {
-	unsigned cuts = 1 + (unsigned)(draw(lane, MOR_FAULT_SPLIT, 1) % MOST_CUTS);
-	uint64_t begin = end_of(lane);
+	unsigned cuts = 1 + (unsigned)(draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 1) % MOST_CUTS);
+	uint64_t begin = lane_end(lane);
 	char what[160] = " at=";
 	size_t len = strlen(what);
 
 	for (unsigned i = 0; i < cuts && frame.len > 1; i++) {
-		uint64_t at = 1 + draw(lane, MOR_FAULT_SPLIT, 2 + i) % (frame.len - 1);
+		uint64_t at = 1 + draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 2 + i) % (frame.len - 1);
 
-		mor_lane_mark(lane, MOR_MARK_WAIT, begin + at, SPLIT_WAIT_MS);
+		mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_WAIT, begin + at, SPLIT_WAIT_MS);
 		len += (size_t)snprintf(what + len, sizeof(what) - len, "%s%llu", i ? "," : "", (unsigned long long)at);
 	}
 	mor_buf_slice(&lane->out, frame);
-	note(lane, MOR_FAULT_SPLIT, what);
+	note_fault(lane, MOR_CHAOS_FAULT_SPLIT, what);
 }
 
-static void send_half(struct mor_lane *lane, struct mor_slice frame)
+static void send_half(struct mor_chaos_lane *lane, struct mor_slice frame)
 {
-	size_t half = 1 + (size_t)(draw(lane, MOR_FAULT_TRUNCATE, 1) % (frame.len - 1));
+	size_t half = 1 + (size_t)(draw_number(lane, MOR_CHAOS_FAULT_TRUNCATE, 1) % (frame.len - 1));
 
 	mor_buf_append(&lane->out, frame.ptr, half);
-	mor_lane_mark(lane, MOR_MARK_END, end_of(lane), 0);
+	mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_END, lane_end(lane), 0);
 	lane->muted = true;
-	note_number(lane, MOR_FAULT_TRUNCATE, "at", half);
+	note_number(lane, MOR_CHAOS_FAULT_TRUNCATE, "at", half);
 }
 
-static void stall(struct mor_lane *lane)
+static void stall_lane(struct mor_chaos_lane *lane)
 {
-	uint32_t ms = 1 + (uint32_t)(draw(lane, MOR_FAULT_STALL, 1) % lane->chaos->stall_ms);
+	uint32_t ms = 1 + (uint32_t)(draw_number(lane, MOR_CHAOS_FAULT_STALL, 1) % lane->chaos->stall_ms);
 
-	mor_lane_mark(lane, MOR_MARK_WAIT, end_of(lane), ms);
-	note_number(lane, MOR_FAULT_STALL, "ms", ms);
+	mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_WAIT, lane_end(lane), ms);
+	note_number(lane, MOR_CHAOS_FAULT_STALL, "ms", ms);
 }
 
-static void send_reply_faults(struct mor_lane *lane, struct mor_slice frame, struct mor_slice body, const struct look *look)
+static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body, const struct look *look)
 {
-	if (strikes(lane, MOR_FAULT_DUP_ID)) {
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_DUP_ID)) {
 		mor_buf_slice(&lane->out, frame);
-		note_id(lane, MOR_FAULT_DUP_ID, look->name);
+		note_id(lane, MOR_CHAOS_FAULT_DUP_ID, look->name);
 	}
-	if (strikes(lane, MOR_FAULT_STALE_ID))
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_STALE_ID))
 		send_stale(lane, body, look);
-	keep(lane, frame, look);
+	keep_reply(lane, frame, look);
 }
 
 /* The order is that of what is worst: who is killed at this message does not send it any more. Noise and a cut stream are
  * faults of a plugin, so only the host sees them. */
-void mor_chaos_message(struct mor_lane *lane, struct mor_slice frame, struct mor_slice body)
+void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body)
 {
-	struct look look = look_at(body);
+	struct look look = look_at_body(body);
 
 	lane->messages++;
-	if (strikes(lane, MOR_FAULT_KILL)) {
-		mor_lane_mark(lane, MOR_MARK_KILL, end_of(lane), 0);
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_KILL)) {
+		mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_KILL, lane_end(lane), 0);
 		lane->muted = true;
-		note(lane, MOR_FAULT_KILL, "");
+		note_fault(lane, MOR_CHAOS_FAULT_KILL, "");
 		return;
 	}
-	if (look.reply && strikes(lane, MOR_FAULT_DROP)) {
-		note_id(lane, MOR_FAULT_DROP, look.name);
+	if (look.reply && fault_strikes(lane, MOR_CHAOS_FAULT_DROP)) {
+		note_id(lane, MOR_CHAOS_FAULT_DROP, look.name);
 		return;
 	}
-	if (strikes(lane, MOR_FAULT_STALL))
-		stall(lane);
-	if (lane->sign == '<' && strikes(lane, MOR_FAULT_GARBAGE))
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_STALL))
+		stall_lane(lane);
+	if (lane->sign == '<' && fault_strikes(lane, MOR_CHAOS_FAULT_GARBAGE))
 		send_garbage(lane);
-	if (lane->sign == '<' && frame.len > 1 && strikes(lane, MOR_FAULT_TRUNCATE)) {
+	if (lane->sign == '<' && frame.len > 1 && fault_strikes(lane, MOR_CHAOS_FAULT_TRUNCATE)) {
 		send_half(lane, frame);
 		return;
 	}
-	if (strikes(lane, MOR_FAULT_SPLIT))
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_SPLIT))
 		send_split(lane, frame);
 	else
 		mor_buf_slice(&lane->out, frame);

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "cli/chaos.h"
+#include "chaos/chaos.h"
 #include "manifest/manifest.h"
 #include "proc/resolve.h"
 
@@ -44,7 +44,7 @@ struct start {
 };
 
 /* NAME=DIR of env_front stands before what is there. */
-static void put_front(const char *entry)
+static void put_in_front(const char *entry)
 {
 	size_t len = strcspn(entry, "=");
 	char name[128], *old, *joined;
@@ -61,7 +61,7 @@ static void put_front(const char *entry)
 }
 
 /* In the child, which has one thread and may do as it likes. */
-static void become(const struct start *start)
+static void become_plugin(const struct start *start)
 {
 	const struct mor_manifest *m = start->manifest;
 	sigset_t none;
@@ -73,7 +73,7 @@ static void become(const struct start *start)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start->parent)
 		return;
 	for (char **e = m->env_front; e && *e; e++)
-		put_front(*e);
+		put_in_front(*e);
 	for (char **e = m->env; e && *e; e++)
 		putenv(*e);
 	if (dup2(start->in[0], STDIN_FILENO) < 0 || dup2(start->out[1], STDOUT_FILENO) < 0 || (m->cwd && chdir(m->cwd) < 0))
@@ -85,7 +85,7 @@ static void run_child(const struct start *start)
 {
 	int error;
 
-	become(start);
+	become_plugin(start);
 	error = errno;
 	(void)!write(start->failed[1], &error, sizeof(error));
 	_exit(127);
@@ -103,7 +103,7 @@ static int await_exec(int fd)
 	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-static int diagnose(const struct start *start, int error, mortise_error *err)
+static int diagnose_start(const struct start *start, int error, mortise_error *err)
 {
 	struct mor_command command = { .argv = (const char *const *)start->argv, .cwd = start->manifest->cwd };
 	struct mor_exec_failure failure = { 0 };
@@ -112,7 +112,7 @@ static int diagnose(const struct start *start, int error, mortise_error *err)
 	return mor_fail(err, r, "%s", failure.text);
 }
 
-static int spawn(struct start *start, struct mor_chaos_plugin *ret, mortise_error *err)
+static int spawn_plugin(struct start *start, struct mor_chaos_plugin *ret, mortise_error *err)
 {
 	int error;
 
@@ -127,7 +127,7 @@ static int spawn(struct start *start, struct mor_chaos_plugin *ret, mortise_erro
 	if (!error)
 		return 0;
 	waitpid(ret->pid, NULL, 0);
-	return diagnose(start, error, err);
+	return diagnose_start(start, error, err);
 }
 
 /* Our ends are non-blocking; theirs are not. */
@@ -160,7 +160,7 @@ static int start_plugin(const struct mor_manifest *manifest, struct mor_chaos_pl
 	if (r < 0)
 		return mor_fail(err, r, "%s", failure.text);
 	if ((r = mor_manifest_prepare(manifest, err)) < 0 || (r = make_pipes(&start, err)) < 0 ||
-	    (r = spawn(&start, ret, err)) < 0)
+	    (r = spawn_plugin(&start, ret, err)) < 0)
 		return r;
 	ret->in = start.in[1];
 	ret->out = start.out[0];
@@ -191,7 +191,7 @@ enum { TURN_SIGNAL, TURN_LANES }; /* then for each lane the end that is read and
 
 struct turn {
 	struct mor_chaos_plugin *plugin;
-	struct mor_lane *lane[2]; /* to the plugin, to the host */
+	struct mor_chaos_lane *lane[2]; /* to the plugin, to the host */
 	struct pollfd fd[TURN_LANES + 4];
 	bool dying, ended;        /* its end was told; was seen to */
 	int status;               /* as waitpid() gives it */
@@ -220,16 +220,16 @@ static void take_signals(struct turn *turn)
 
 /* A descriptor that nobody wants anything of is left out: a reader that hung up would wake us for ever. Of the end that is
  * written we always want to hear that its reader has gone. */
-static int prepare(struct turn *turn, int64_t now)
+static int prepare_poll(struct turn *turn, int64_t now)
 {
 	int timeout = -1;
 
 	for (int i = 0; i < 2; i++) {
-		struct mor_lane *lane = turn->lane[i];
+		struct mor_chaos_lane *lane = turn->lane[i];
 		struct pollfd *fd = &turn->fd[TURN_LANES + 2 * i];
-		bool held = mor_lane_held(lane, now), pending = mor_lane_pending(lane);
+		bool held = mor_chaos_lane_held(lane, now), pending = mor_chaos_lane_pending(lane);
 
-		fd[0] = (struct pollfd){ mor_lane_wants_input(lane) ? lane->from : -1, POLLIN, 0 };
+		fd[0] = (struct pollfd){ mor_chaos_lane_wants_input(lane) ? lane->from : -1, POLLIN, 0 };
 		fd[1] = (struct pollfd){ lane->to, pending && !held ? POLLOUT : 0, 0 };
 		if (held && pending && (timeout < 0 || lane->held_until - now < timeout))
 			timeout = (int)(lane->held_until - now);
@@ -239,45 +239,45 @@ static int prepare(struct turn *turn, int64_t now)
 
 static int serve_lane(struct turn *turn, int i, int64_t now)
 {
-	struct mor_lane *lane = turn->lane[i];
+	struct mor_chaos_lane *lane = turn->lane[i];
 	const struct pollfd *fd = &turn->fd[TURN_LANES + 2 * i];
 	int r = 0;
 
 	if (fd[0].revents)
-		r = mor_lane_read(lane);
+		r = mor_chaos_lane_read(lane);
 	if (fd[1].revents & (POLLERR | POLLNVAL))
-		mor_lane_break(lane);
-	else if (mor_lane_pending(lane) && (fd[1].revents & POLLOUT) && mor_lane_write(lane, now))
+		mor_chaos_lane_break(lane);
+	else if (mor_chaos_lane_pending(lane) && (fd[1].revents & POLLOUT) && mor_chaos_lane_write(lane, now))
 		signal_plugin(turn, SIGKILL);
 	/* All of it is out: the end, too, is passed on. */
-	if (lane->over && !mor_lane_pending(lane) && lane->to >= 0)
-		mor_lane_break(lane);
+	if (lane->over && !mor_chaos_lane_pending(lane) && lane->to >= 0)
+		mor_chaos_lane_break(lane);
 	return r;
 }
 
 /* What its pipe still holds is its last word. Somebody else may keep the pipe open: that is not waited for. */
 static int take_last_word(struct turn *turn)
 {
-	struct mor_lane *lane = turn->lane[1];
+	struct mor_chaos_lane *lane = turn->lane[1];
 	struct pollfd more = { .events = POLLIN };
 	int r = 0;
 
 	turn->dying = false;
 	turn->ended = true;
-	mor_lane_break(turn->lane[0]);
+	mor_chaos_lane_break(turn->lane[0]);
 	while (r == 0 && lane->from >= 0 && !lane->over) {
 		more.fd = lane->from;
 		if (poll(&more, 1, 0) <= 0)
 			break;
-		r = mor_lane_read(lane);
+		r = mor_chaos_lane_read(lane);
 	}
-	return r < 0 ? r : mor_lane_finish(lane);
+	return r < 0 ? r : mor_chaos_lane_finish(lane);
 }
 
-static int one_turn(struct turn *turn)
+static int carry_once(struct turn *turn)
 {
 	int64_t now = mor_clock_ms();
-	int r = poll(turn->fd, sizeof(turn->fd) / sizeof(turn->fd[0]), prepare(turn, now));
+	int r = poll(turn->fd, sizeof(turn->fd) / sizeof(turn->fd[0]), prepare_poll(turn, now));
 
 	if (r < 0)
 		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
@@ -292,7 +292,7 @@ static int one_turn(struct turn *turn)
 	return r;
 }
 
-int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_lane *to_plugin, struct mor_lane *to_host)
+int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin, struct mor_chaos_lane *to_host)
 {
 	struct turn turn = { .plugin = plugin, .lane = { to_plugin, to_host } };
 	sigset_t set;
@@ -302,8 +302,8 @@ int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_lane *to_plugin,
 	to_plugin->other = to_host;
 	to_host->other = to_plugin;
 	turn.fd[TURN_SIGNAL] = (struct pollfd){ signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0 };
-	while (r == 0 && !(turn.ended && !mor_lane_pending(to_host)))
-		r = one_turn(&turn);
+	while (r == 0 && !(turn.ended && !mor_chaos_lane_pending(to_host)))
+		r = carry_once(&turn);
 	if (!turn.ended && !turn.dying) {
 		kill(plugin->pid, SIGKILL);
 		waitpid(plugin->pid, NULL, 0);

@@ -1,4 +1,4 @@
-/* One direction: read, take apart, hand each message to chaos_fault.c, write what came of it. */
+/* One direction: read, take apart, hand each message to fault.c, write what came of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "cli/chaos.h"
+#include "chaos/chaos.h"
 
 #define READ_SIZE 65536
 #define HIGH_WATER ((size_t)1 << 20)
@@ -16,20 +16,20 @@
 #define FRAME_LIMIT ((size_t)256 << 20) /* longer messages go by as they are */
 #define ALL_FRAMINGS ((1u << MOR_FRAMINGS) - 1)
 
-void mor_lane_init(struct mor_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to)
+void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to)
 {
-	*lane = (struct mor_lane){ .chaos = chaos, .sign = sign, .from = from, .to = to, .sure = chaos->framing >= 0 };
+	*lane = (struct mor_chaos_lane){ .chaos = chaos, .sign = sign, .from = from, .to = to, .sure = chaos->framing >= 0 };
 	mor_deframer_init(&lane->deframer, lane->sure ? (enum mor_framing)chaos->framing : MOR_FRAMING_LINES, FRAME_LIMIT, 0);
 	if (!lane->sure)
 		lane->deframer.reads = ALL_FRAMINGS;
 }
 
-void mor_lane_fini(struct mor_lane *lane)
+void mor_chaos_lane_fini(struct mor_chaos_lane *lane)
 {
 	mor_buf_fini(&lane->in);
 	mor_buf_fini(&lane->out);
 	mor_free(lane->mark);
-	mor_kept_fini(lane);
+	mor_chaos_kept_fini(lane);
 }
 
 /* ---- which framing ---- */
@@ -43,7 +43,7 @@ static enum mor_framing framing_of(const char *frame)
 	return *frame >= '0' && *frame <= '9' ? MOR_FRAMING_DECIMAL : MOR_FRAMING_LINES;
 }
 
-static void settle_on(struct mor_lane *lane, enum mor_framing framing)
+static void settle_framing(struct mor_chaos_lane *lane, enum mor_framing framing)
 {
 	/* Some plugins answer lines with headers or the other way round, and their hosts take it. */
 	unsigned both = 1u << MOR_FRAMING_LINES | 1u << MOR_FRAMING_HEADERS;
@@ -54,21 +54,21 @@ static void settle_on(struct mor_lane *lane, enum mor_framing framing)
 }
 
 /* The first message tells it for both lanes: a print of the plugin that looks like a length must not. */
-static void learn_framing(struct mor_lane *lane, const char *frame)
+static void learn_framing(struct mor_chaos_lane *lane, const char *frame)
 {
 	enum mor_framing framing = framing_of(frame);
 
 	if (!lane->sure)
-		settle_on(lane, framing);
+		settle_framing(lane, framing);
 	else if (lane->deframer.reads)
 		lane->deframer.framing = framing; /* what is inserted must look like what is there */
 	if (!lane->other->sure && lane->other->in.len == 0)
-		settle_on(lane->other, framing);
+		settle_framing(lane->other, framing);
 }
 
 /* ---- in ---- */
 
-static int take_apart(struct mor_lane *lane)
+static int take_messages(struct mor_chaos_lane *lane)
 {
 	const char *at = lane->in.data;
 	size_t len = lane->in.len;
@@ -95,15 +95,15 @@ static int take_apart(struct mor_lane *lane)
 	return lane->in.status ? lane->in.status : lane->out.status;
 }
 
-int mor_lane_finish(struct mor_lane *lane)
+int mor_chaos_lane_finish(struct mor_chaos_lane *lane)
 {
 	if (lane->over)
 		return 0;
 	lane->over = true;
-	return take_apart(lane);
+	return take_messages(lane);
 }
 
-int mor_lane_read(struct mor_lane *lane)
+int mor_chaos_lane_read(struct mor_chaos_lane *lane)
 {
 	ssize_t n;
 
@@ -113,12 +113,12 @@ int mor_lane_read(struct mor_lane *lane)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
 	if (n <= 0)
-		return mor_lane_finish(lane);
+		return mor_chaos_lane_finish(lane);
 	lane->in.len += (size_t)n;
-	return take_apart(lane);
+	return take_messages(lane);
 }
 
-bool mor_lane_wants_input(const struct mor_lane *lane)
+bool mor_chaos_lane_wants_input(const struct mor_chaos_lane *lane)
 {
 	return lane->from >= 0 && !lane->over && lane->out.len - lane->out_at < HIGH_WATER;
 }
@@ -140,7 +140,7 @@ static void close_end(int *fd)
 	mor_fd_close(fd);
 }
 
-void mor_lane_break(struct mor_lane *lane)
+void mor_chaos_lane_break(struct mor_chaos_lane *lane)
 {
 	close_end(&lane->from);
 	close_end(&lane->to);
@@ -148,18 +148,18 @@ void mor_lane_break(struct mor_lane *lane)
 	lane->out.len = lane->out_at = lane->marks = 0;
 }
 
-bool mor_lane_pending(const struct mor_lane *lane)
+bool mor_chaos_lane_pending(const struct mor_chaos_lane *lane)
 {
 	return lane->to >= 0 && (lane->out.len > lane->out_at || lane->marks);
 }
 
-bool mor_lane_held(const struct mor_lane *lane, int64_t now_ms)
+bool mor_chaos_lane_held(const struct mor_chaos_lane *lane, int64_t now_ms)
 {
 	return lane->held_until > now_ms;
 }
 
 /* The mark at this very place, if there is one. */
-static bool mark_due(struct mor_lane *lane, struct mor_mark *ret)
+static bool mark_due(struct mor_chaos_lane *lane, struct mor_chaos_mark *ret)
 {
 	if (!lane->marks || lane->mark[0].at > lane->passed)
 		return false;
@@ -170,7 +170,7 @@ static bool mark_due(struct mor_lane *lane, struct mor_mark *ret)
 }
 
 /* Moved to the front only now and then: a long message leaves in many writes. */
-static void went_out(struct mor_lane *lane, size_t count)
+static void count_written(struct mor_chaos_lane *lane, size_t count)
 {
 	lane->out_at += count;
 	lane->passed += count;
@@ -180,7 +180,7 @@ static void went_out(struct mor_lane *lane, size_t count)
 	}
 }
 
-static void write_some(struct mor_lane *lane)
+static void write_lane(struct mor_chaos_lane *lane)
 {
 	size_t len = lane->out.len - lane->out_at;
 	ssize_t n;
@@ -191,28 +191,28 @@ static void write_some(struct mor_lane *lane)
 		return;
 	n = write(lane->to, lane->out.data + lane->out_at, len < WRITE_SIZE ? len : WRITE_SIZE);
 	if (n > 0)
-		went_out(lane, (size_t)n);
+		count_written(lane, (size_t)n);
 	else if (n < 0 && errno != EINTR && errno != EAGAIN)
-		mor_lane_break(lane);
+		mor_chaos_lane_break(lane);
 }
 
 /* After the end of its stream the plugin goes on: it has not noticed anything. */
-bool mor_lane_write(struct mor_lane *lane, int64_t now_ms)
+bool mor_chaos_lane_write(struct mor_chaos_lane *lane, int64_t now_ms)
 {
-	struct mor_mark mark;
+	struct mor_chaos_mark mark;
 
-	if (mor_lane_held(lane, now_ms))
+	if (mor_chaos_lane_held(lane, now_ms))
 		return false;
 	while (mark_due(lane, &mark)) {
-		if (mark.kind == MOR_MARK_WAIT) {
+		if (mark.kind == MOR_CHAOS_MARK_WAIT) {
 			lane->held_until = now_ms + mark.ms;
 			return false;
 		}
-		if (mark.kind == MOR_MARK_KILL)
+		if (mark.kind == MOR_CHAOS_MARK_KILL)
 			return true;
 		close_end(&lane->to);
 		return false;
 	}
-	write_some(lane);
+	write_lane(lane);
 	return false;
 }
