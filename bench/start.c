@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "proc/proc.h"
 
 enum { MAX_ROUNDS = 100000 };

@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/undo.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;

@@ -7,7 +7,7 @@
 
 #include <mortise/mortise.h>
 
-#include "jail/probe.h"
+#include "policy/probe.h"
 
 /* What was found, before anybody judges it. */
 struct mor_facts {

@@ -21,8 +21,9 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/host.h"
-#include "jail/plan.h"
+#include "policy/plan.h"
 #include "proc/proc.h"
+#include "undo/scratch.h"
 
 /* One run under way. */
 struct run {

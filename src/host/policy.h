@@ -6,7 +6,7 @@
 
 #include <mortise/mortise.h>
 
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "manifest/manifest.h"
 
 /* `confined`: what the dialect wants where nothing is said. MORTISE_EMANIFEST with file and line; MORTISE_EINVAL where

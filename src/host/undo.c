@@ -1,5 +1,5 @@
 /*
- * mortise_undo_…(): stores for undoing what a confined program changes (src/jail/undo.h), and what is left of those whose
+ * mortise_undo_…(): stores for undoing what a confined program changes (src/undo/undo.h), and what is left of those whose
  * makers were killed.
  */
 #include <dirent.h>
@@ -21,8 +21,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/host.h"
-#include "jail/scratch.h"
-#include "jail/undo.h"
+#include "undo/scratch.h"
+#include "undo/undo.h"
 
 #define DIGITS 16
 #define KEEP_S (7 * 24 * 3600)       /* what could not be undone, as it was before */

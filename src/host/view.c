@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "host/host.h"
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 struct view_wait {
 	struct mor_list node;

@@ -19,8 +19,8 @@
 #include <sys/types.h>
 
 #include "jail/paths.h"
-#include "jail/plan.h"
-#include "jail/undo.h"
+#include "policy/plan.h"
+#include "undo/undo.h"
 
 struct mor_broker {
 	struct mor_paths *paths;

@@ -8,7 +8,7 @@
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
 #include "jail/hold.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "jail/view.h"
 
 static bool namespaced, automatic;

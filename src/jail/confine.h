@@ -27,7 +27,7 @@
 
 #include <sys/types.h>
 
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 /* All return 0, or -1 with *failure filled: step, errno, and a text that names the missing kernel feature. A failure
  * ends the start with SETUP_FAILED: nothing runs less confined than asked. */

@@ -4,7 +4,7 @@
 
 #include "jail/broker.h"
 #include "jail/confine.h"
-#include "jail/scratch.h"
+#include "undo/scratch.h"
 
 struct mor_t0 {
 	struct mor_paths paths;

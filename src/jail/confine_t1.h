@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 /* A rule on the whole tree leaves nothing to make small: false, with the reason. */
 bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *failure);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 /* ---- launch.c: from the guardian to the plugin's execve ---- */
 

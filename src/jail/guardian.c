@@ -19,7 +19,7 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "jail/view.h"
 
 static const struct mor_grace usual_grace = { .term_ms = 500, .kill_ms = 500 };

@@ -15,7 +15,7 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "jail/view.h"
 
 /* ---- who we are in the new user namespace: who we were ---- */

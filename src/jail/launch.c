@@ -22,7 +22,7 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "jail/view.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC

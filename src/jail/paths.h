@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "jail/landlock.h"
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 /* struct mor_op_path.flags, and where a rule comes from. */
 enum mor_path_origin { MOR_PATH_ASKED, MOR_PATH_WORKSPACE, MOR_PATH_DEFAULT, MOR_PATH_SCRATCH,

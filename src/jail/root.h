@@ -6,7 +6,7 @@
 #define MOR_JAIL_ROOT_H
 
 #include "jail/paths.h"
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 /* The caller's root, and where he stands, becomes the small tree, whole and read-only; but the host's still lies on top of it
  * for whoever joins the namespace, so nobody may yet. 0 or -errno; *step names what was refused, for people, and the caller

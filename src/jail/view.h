@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 enum { MOR_VIEW_BYTES = 24 * 1024 };
 

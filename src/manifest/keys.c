@@ -40,7 +40,7 @@ static const struct key keys[] = {
 	{ "limits", "queue", MOR_KEY_BYTES },
 	{ "limits", "depth", MOR_KEY_UINT },
 	{ "limits", "session", MOR_KEY_DURATION },
-	/* What they mean is jail/policy.c's; a test holds the two tables together. */
+	/* What they mean is policy/policy.c's; a test holds the two tables together. */
 	{ "sandbox", "level", MOR_KEY_TEXT },
 	{ "sandbox", "unconfined", MOR_KEY_BOOL },
 	{ "sandbox", "workspace", MOR_KEY_TEXT },

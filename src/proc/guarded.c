@@ -20,9 +20,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/trace.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 #include "proc/inside.h"
+#include "undo/scratch.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
 

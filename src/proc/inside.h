@@ -6,7 +6,7 @@
 #include <spawn.h>
 #include <sys/types.h>
 
-#include "jail/plan.h"
+#include "policy/plan.h"
 #include "proc/proc.h"
 
 /* ---- failures (diagnose.c) ---- */

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/trace.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "proc/inside.h"
 
 /* ---- pipes ---- */

@@ -1,5 +1,5 @@
 /* mortise_undo_…() as an embedder calls them, with mortise_jail_run(). What is undone, and what is not, is for the tests of
- * src/jail/undo.h and tests/e2e/test_undo.py. */
+ * src/undo/undo.h and tests/e2e/test_undo.py. */
 #include "leak.h"
 
 #include <dirent.h>

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 
 static const char *const environment[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "LANG=C.UTF-8", "USER=plugin",
 	"LOGNAME=plugin", "PYTHONDONTWRITEBYTECODE=1", "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", "NO_COLOR=1", NULL };

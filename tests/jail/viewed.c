@@ -10,7 +10,7 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "jail/view.h"
 
 enum mor_plan_fault __real_mor_plan_read(void *bytes, size_t size, struct mor_plan *ret);

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "jail/policy.h"
-#include "jail/probe.h"
+#include "policy/policy.h"
+#include "policy/probe.h"
 #include "proc/proc.h"
 
 enum { END_MS = 2500, GRACE_MS = 200, CELL_S = 60, PIDS = 400, NOBODY = 65534 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 #include "manifest/internal.h"
 
 enum form { PERMISSIONS, CAPABILITIES };
@@ -125,7 +125,7 @@ static void test_capabilities_refused(void **state)
 	       "sunscreen-plugin.json:2:19: /capabilities/spwan is not known: use one of network, filesystem");
 }
 
-/* keys.c and jail/policy.c list the same keys of [sandbox]: one cannot grow without the other. */
+/* keys.c and policy/policy.c list the same keys of [sandbox]: one cannot grow without the other. */
 static void test_same_keys(void **state)
 {
 	enum mor_key_type type;

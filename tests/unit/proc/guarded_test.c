@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 #include "run.h"
 
 /* ---- looking ---- */

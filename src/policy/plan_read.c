@@ -2,7 +2,7 @@
  * Reading a plan. Both sides have this file, the library for its tests. It comes from the program that started us and
  * is sealed, and still no size in it is believed: a damaged plan must end in a refusal, not in a start.
  */
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

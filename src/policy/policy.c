@@ -1,5 +1,5 @@
 /* The policy: one table of keys, and the struct that it fills. */
-#include "jail/policy.h"
+#include "policy/policy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * What a plugin may do, as one struct. From it come the plan (what mortise-jail carries out), the environment, the
  * text of the prompt and of `mortise info`. Knows nothing of processes; base only.
  */
-#ifndef MOR_JAIL_POLICY_H
-#define MOR_JAIL_POLICY_H
+#ifndef MOR_POLICY_POLICY_H
+#define MOR_POLICY_POLICY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 enum mor_level {
 	MOR_LEVEL_GUARDED, /* no rules on files and network; no new privileges, clean descriptors, complete kill    */

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "jail/probe.h"
+#include "policy/probe.h"
 
 #define LARGE (256 * 1024)
 

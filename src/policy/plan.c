@@ -1,5 +1,5 @@
 /* Writing a plan: policy and command in, a sealed memfd out. The library's half. */
-#include "jail/plan.h"
+#include "policy/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "jail/policy.h"
+#include "policy/policy.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U

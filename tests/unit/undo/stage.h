@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "jail/undo.h"
+#include "undo/undo.h"
 
 static char top[64];
 static struct mor_undo_store host;

@@ -3,8 +3,8 @@
  * would change the process try in a child, which is made with clone (no handlers, no exit functions run in it) and
  * reaped before the probe returns. Any thread.
  */
-#ifndef MOR_JAIL_PROBE_H
-#define MOR_JAIL_PROBE_H
+#ifndef MOR_POLICY_PROBE_H
+#define MOR_POLICY_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>

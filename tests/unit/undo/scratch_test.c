@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "jail/scratch.h"
+#include "undo/scratch.h"
 
 static char top[64];
 
@@ -222,5 +222,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("jail/t0_scratch", tests, make_stage, drop_stage);
+	return cmocka_run_group_tests_name("undo/scratch", tests, make_stage, drop_stage);
 }

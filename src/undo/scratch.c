@@ -5,7 +5,7 @@
  * of our processes, however that ends. One that can be locked exclusively is nobody's, or was made a moment ago and its
  * maker has not come to lock it yet: sweeps leave the young alone.
  */
-#include "jail/scratch.h"
+#include "undo/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/plan.h"
 
 #define DEPTH_MAX 24
 #define PREFIX "mortise-jail-"

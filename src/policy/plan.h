@@ -7,8 +7,8 @@
  *
  * mortise-jail gets the plan on descriptor MOR_PLAN_FD, the socket on MOR_GUARD_FD, the plugin's stdio on 0, 1 and 2.
  */
-#ifndef MOR_JAIL_PLAN_H
-#define MOR_JAIL_PLAN_H
+#ifndef MOR_POLICY_PLAN_H
+#define MOR_POLICY_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -161,10 +161,6 @@ struct mor_record {
 	struct rusage usage;
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
-
-/* Removes the scratch directory that STARTED told of, for a guardian that was killed. No-op if it is not one of ours, or
- * is gone (scratch.c). */
-void mor_scratch_drop(const char *path);
 
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {

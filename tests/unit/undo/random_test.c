@@ -2,7 +2,7 @@
  * Any changes in any order, and all is as it was: random sequences over a few names, so that they meet often. A seed that
  * fails is printed; MORTISE_SEED runs it alone.
  */
-#include "undo_stage.h"
+#include "stage.h"
 
 static const char *const names[] = { "a", "b", "d", "d/c", "d/e", "l", "n", "n/x", "n/y", "d/n" };
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -144,5 +144,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { STAGED(any_order) };
 
-	return mor_run_group("jail/undo_random", tests);
+	return mor_run_group("undo/random", tests);
 }

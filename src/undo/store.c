@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "jail/undo.h"
+#include "undo/undo.h"
 
 #define HEAD_MAX (2u * PATH_MAX)
 #define JOURNAL_MAX ((off_t)1 << 30) /* far beyond what MOR_UNDO_ENTRIES come to */

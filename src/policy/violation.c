@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 
 #define LONG_PATH 150
 #define OUTSIDE "outside what it may write"

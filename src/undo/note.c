@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "jail/undo.h"
+#include "undo/undo.h"
 
 #define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
 #define NONE UINT32_MAX

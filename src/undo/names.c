@@ -1,5 +1,5 @@
-/* What there is to tell of an undoing: which names, what became of them, and copies of what stays. See undo_play.h. */
-#include "jail/undo_play.h"
+/* What there is to tell of an undoing: which names, what became of them, and copies of what stays. See play.h. */
+#include "undo/play.h"
 
 #include <errno.h>
 #include <fcntl.h>

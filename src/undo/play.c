@@ -1,5 +1,5 @@
 /* Undoing, from the journal's end to its beginning. See undo.h. */
-#include "jail/undo_play.h"
+#include "undo/play.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-/* Between the two files that undo: undo_play.c does it, undo_names.c knows what there is to tell. */
-#ifndef MOR_JAIL_UNDO_PLAY_H
-#define MOR_JAIL_UNDO_PLAY_H
+/* Between the two files that undo: play.c does it, names.c knows what there is to tell. */
+#ifndef MOR_UNDO_PLAY_H
+#define MOR_UNDO_PLAY_H
 
-#include "jail/undo.h"
+#include "undo/undo.h"
 
-struct mor_undo_state; /* of a thing; see undo_play.c */
+struct mor_undo_state; /* of a thing; see play.c */
 
 /* One name that the entries have. */
 struct mor_undo_told {

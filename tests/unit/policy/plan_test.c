@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 #include "leak.h"
 
 static const char *const argv_given[] = { "/bin/echo", "", "two words", NULL };
@@ -224,5 +224,5 @@ int main(void)
 		MOR_TEST(test_memfd_is_sealed), MOR_TEST(test_no_memory),
 	};
 
-	return mor_run_group("plan", tests);
+	return mor_run_group("policy/plan", tests);
 }

@@ -2,7 +2,7 @@
  * A policy in words and as JSON. One rule: nothing is said that is not enforced. A guarded plugin obeys no rule on
  * files and network, so none of them is listed for it.
  */
-#include "jail/policy.h"
+#include "policy/policy.h"
 
 #include <string.h>
 

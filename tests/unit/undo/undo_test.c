@@ -1,5 +1,5 @@
 /* The undo store, without a jail: the test does what the broker does, and then undoes. */
-#include "undo_stage.h"
+#include "stage.h"
 
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -519,5 +519,5 @@ int main(void)
 		STAGED(no_memory), MOR_TEST(identities),
 	};
 
-	return mor_run_group("jail/undo", tests);
+	return mor_run_group("undo/undo", tests);
 }

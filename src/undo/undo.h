@@ -16,8 +16,8 @@
  *
  * The journal is of this machine and this version only: it never travels.
  */
-#ifndef MOR_JAIL_UNDO_H
-#define MOR_JAIL_UNDO_H
+#ifndef MOR_UNDO_UNDO_H
+#define MOR_UNDO_UNDO_H
 
 #include <limits.h>
 #include <pthread.h>
@@ -144,7 +144,7 @@ struct mor_undo_list {
 int mor_undo_store_read(const struct mor_undo_store *store, struct mor_undo_list *ret); /* 0 or -errno */
 void mor_undo_list_fini(struct mor_undo_list *list);
 
-/* ---- noting (guardian; undo_note.c) ---- */
+/* ---- noting (guardian; note.c) ---- */
 
 struct mor_undo_known; /* a file that the plugin made or changed */
 struct mor_undo {
@@ -205,7 +205,7 @@ int mor_undo_end(struct mor_undo *undo);
 void mor_undo_alone(struct mor_undo *undo);
 void mor_undo_fini(struct mor_undo *undo);
 
-/* ---- undoing (library and guardian; undo_play.c) ---- */
+/* ---- undoing (library and guardian; play.c) ---- */
 
 struct mor_undo_result {
 	unsigned changed, created, removed; /* files, links and directories by name, that are as they were again */

@@ -1,5 +1,5 @@
 /* Landlock, seccomp, namespaces: tried, not guessed from a version number. */
-#include "jail/probe.h"
+#include "policy/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

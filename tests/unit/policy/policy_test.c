@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jail/plan.h"
-#include "jail/policy.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
 
 static void set(struct mor_policy *p, const char *key, const char *value)
 {
@@ -438,5 +438,5 @@ int main(void)
 		MOR_TEST(test_violation_of_a_long_path), MOR_TEST(test_memory), MOR_TEST(test_view),
 	};
 
-	return mor_run_group("jail/policy", tests);
+	return mor_run_group("policy/policy", tests);
 }

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jail/probe.h"
+#include "policy/probe.h"
 
 static void test_landlock(void **state)
 {
@@ -118,5 +118,5 @@ int main(void)
 		MOR_TEST(test_refused_namespaces), MOR_TEST(test_cgroup),  MOR_TEST(test_sysctl),
 	};
 
-	return mor_run_group("jail/probe", tests);
+	return mor_run_group("policy/probe", tests);
 }
