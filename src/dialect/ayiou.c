@@ -1,7 +1,7 @@
 /*
- * ayiou: external plugins of the Ayiou chat bot, as its specification says (protocols/ayiou.md) and as its
- * bridge and plugins behave (field/ayiou.md). Here is one plugin; how an event walks through several of them
- * is the business of whoever hosts the bot.
+ * ayiou: external plugins of the Ayiou chat bot, as its specification says and as its bridge and plugins behave:
+ * docs/dialects/ayiou.md. Here is one plugin; how an event walks through several of them is the business of whoever
+ * hosts the bot.
  */
 #include "dialect/internal.h"
 

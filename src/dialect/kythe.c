@@ -1,6 +1,6 @@
 /*
- * kythe: analyzers of source code, as Kythe's RFC 3339 has them (protocols/kythe.md; R1 to R36 and the numbered decisions
- * are those of field/kythe.md). Here the plugin calls and the host serves. Records, files and entries are the driver's, an
+ * kythe: analyzers of source code, as Kythe's RFC 3339 has them. Rules (R1 to R36) and decisions have their numbers in
+ * docs/dialects/kythe.md. Here the plugin calls and the host serves. Records, files and entries are the driver's, an
  * embedder that knows only mortise.h: it answers `analyze` and `vname` and hears `log` and `done` as events.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * yams: external plugins of YAMS, as its specification says (protocols/yams.md) and as its real host, SDK
- * and plugins behave (field/yams.md). Where the two differ both must work.
+ * yams: external plugins of YAMS, as its specification says and as its real host, SDK and plugins behave:
+ * docs/dialects/yams.md. Where the two differ both must work.
  */
 #include "dialect/internal.h"
 #include "dialect/yams_fields.h"

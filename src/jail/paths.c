@@ -1,4 +1,4 @@
-/* See paths.h. The lists are those of the design (JAIL.md 2.4, 2.5). */
+/* See paths.h. Why these lists: docs/design/0003-jail.md, "What may be read". */
 #include "jail/paths.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * For tests of the public API: through the shared library and <mortise/mortise.h> alone, against real
- * processes (mostly tests/plugins/bad). Waiting is always for something that will happen; GUARD_S only
+ * processes (mostly tests/plugins/bad.c). Waiting is always for something that will happen; GUARD_S only
  * turns a hang into a failure with a name.
  */
 #ifndef TESTS_API_API_H

@@ -188,7 +188,7 @@ static void notification_becomes_an_event(void **state)
 	rig_close(&desk.rig);
 }
 
-/* DESIGN: "Batches from a plugin are split, and their replies gathered into one array frame" */
+/* A batch of the plugin is split, and its replies go back in one array. */
 static void batch_is_answered_with_one_array(void **state)
 {
 	struct desk desk;

@@ -268,7 +268,7 @@ static void time_out_sync(void **state)
 	rig_close(&rig);
 }
 
-/* DESIGN rule 6: "as long again passes in silence; then the plugin is wedged and restarted" */
+/* docs/reference/wire.md, rule 6: as long again in silence, and the plugin is wedged and restarted */
 static void wedged_plugin_is_restarted(void **state)
 {
 	struct rig rig;
@@ -322,7 +322,7 @@ static void queue_time_out(void **state)
 
 #define OVERLOAD_MAX 1024
 
-/* DESIGN rule 4: "what the pipe refuses is queued to a limit, then the call fails with back-pressure" */
+/* docs/reference/wire.md, rule 4: what the pipe refuses is queued to a limit, then the call fails */
 static void queue_limit(void **state)
 {
 	static struct got got[OVERLOAD_MAX];

@@ -268,7 +268,7 @@ static void deep_nesting(void **state)
 	breach("deep_nesting");
 }
 
-/* DESIGN: "A truncated or oversize frame is an error that names the limit, never a silent skip." */
+/* docs/reference/wire.md, rule 2: an oversize frame is an error that names the limit, never a silent skip */
 static void line_over_the_limit(void **state)
 {
 	struct rig rig;

@@ -37,7 +37,7 @@ class AsPrinted(BotCase):
 
 
 class InTheField(BotCase):
-    """The plugins that exist (field A3), by their behaviour."""
+    """The plugins that exist, by their behaviour."""
 
     def test_all_six(self):
         bot = self.bot(("polite", [PYTHON, "-u", HERE / "polite.py"]), ("py", [PYTHON, HERE / "spec_weather.py"]),

@@ -1,4 +1,4 @@
-"""mortise kzip: archives made here, and the seven real ones where they are at hand (MORTISE_KZIPS, ../shared/kzips)."""
+"""mortise kzip: archives made here, and the seven real ones where they are at hand (in $MORTISE_KZIPS)."""
 import hashlib
 import json
 import os
@@ -58,7 +58,7 @@ class KzipCase(Case):
 
 
 class Verdicts(KzipCase):
-    """Section 4 of the field notes, on archives of the same shapes."""
+    """What is said of the real archives of Kythe's own tests, on archives of the same shapes."""
 
     def test_corner_case(self):
         """One unit with paths like !jar!/java/lang/Object.class."""

@@ -1,6 +1,6 @@
 /*
  * The fault matrix: what may go wrong with a plugin, in each phase of its life, in each dialect, with real processes.
- * Rows and phases are those of the table of faults; rows.h says what is required, cell by cell.
+ * Rows and phases are those of docs/reference/faults.md; rows.h says what is required, cell by cell.
  *
  *	fault-plugin DIALECT FAULT PHASE MARK   does all as it should, but for one fault in one phase; once: the file MARK
  *	                                        says that it has been

@@ -416,7 +416,7 @@ class Mutant(unittest.TestCase):
     """A broker that allows every path: what the kernel layer still holds. The mutant is bound over mortise-jail, which
     only this mount namespace sees."""
 
-    # Exactly these rest on the broker alone (JAIL.md 2.6): attributes, which Landlock does not hook; protected paths, which
+    # Exactly these rest on the broker alone (docs/design/0003-jail.md): attributes, which Landlock does not hook; protected paths, which
     # it cannot subtract; /proc, which the guardian must be able to read (never memory, environment or descriptors of
     # others); and ws_rmdir because the stage lies below /tmp, where the guardian removes the scratch directory.
     BROKER_ONLY = frozenset("""

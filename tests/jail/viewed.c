@@ -1,6 +1,6 @@
 /*
  * Linked into mortise-jail-viewed in front of the real thing (-Wl,--wrap): at level t1 a view is set before the plugin's
- * first instruction, of the stage in tests/jail/view-stage beside the program. So the whole catalogue runs with a view.
+ * first instruction, of the stage in `view-stage` beside the program. So the whole catalogue runs with a view.
  */
 #include <limits.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /*
  * One escape attempt: a function that really tries, and says whether it got through. The table of a file is in
- * catalogue order; `row` is the row of JAIL.md section 4 (0: ours, beyond the catalogue).
+ * catalogue order; `row` is the row of the catalogue in tests/jail/README.md (0: beyond the catalogue).
  */
 #ifndef JAIL_ATTEMPT_H
 #define JAIL_ATTEMPT_H

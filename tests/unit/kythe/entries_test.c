@@ -1,4 +1,4 @@
-/* Entry streams: R32 to R35, ambiguities 20 and 22, section 3.4. */
+/* Entry streams: R32 to R35, decisions 20 and 22 (docs/dialects/kythe.md), docs/reference/kzip.md. */
 #include "leak.h"
 
 #include <errno.h>
@@ -105,7 +105,7 @@ static int convert_error(const char *bytes, size_t len, enum mor_stream_format f
 		assert_string_equal(err_.text, (expected)); \
 	} while (0)
 
-/* Ambiguity 20: an incomplete trailing record or a bad varint is an error, with its place. */
+/* Decision 20: an incomplete trailing record or a bad varint is an error, with its place. */
 static void test_truncated(void **state)
 {
 	(void)state;
@@ -166,7 +166,7 @@ static void test_bad_records(void **state)
 	REFUSED("{\"source\":{},\"source\":{}}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: source: given twice");
 }
 
-/* Ambiguity 22: camelCase and snake_case names, base64 standard or URL, padded or not. */
+/* Decision 22: camelCase and snake_case names, base64 standard or URL, padded or not. */
 static void test_json_spellings(void **state)
 {
 	static const char *const records[] = {

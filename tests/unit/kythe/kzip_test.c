@@ -1,4 +1,4 @@
-/* Archives: section 3.1, and the verdicts of section 4 on archives made here. */
+/* Archives: docs/reference/kzip.md, and the verdicts on real ones, on archives of the same shapes made here. */
 #include "leak.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Paths of records: section 3.3's clean(join(workingDir, path)), and `..` of hostile ones. */
+/* Paths of records: joined with the working directory and cleaned, and `..` of hostile ones. */
 #include "leak.h"
 
 #include "base/alloc.h"

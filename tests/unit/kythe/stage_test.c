@@ -1,4 +1,4 @@
-/* Staging of one unit: R26 to R28, section 5.2 (hostile paths, one path twice, a file that is also a directory). */
+/* Staging of one unit: R26 to R28 of docs/dialects/kythe.md, and what cannot be shown (hostile paths, one path twice, a file that is also a directory). */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Compilation units: sections 3.1 and 3.2 of the field notes. */
+/* Compilation units: docs/reference/kzip.md, "Units". */
 #include "leak.h"
 
 #include <stdio.h>
@@ -336,7 +336,7 @@ static void expect_reply(const char *json, const char *want)
 	assert_string_equal(out.data, want);
 }
 
-/* R25 and ambiguities 4 and 23: every member, `input` beside `inputs`; without sources `inputs: []` and no `input`. */
+/* R25 and decisions 4 and 23: every member, `input` beside `inputs`; without sources `inputs: []` and no `input`. */
 static void test_reply(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* vnames.json and the `vname` method: section 3.3. */
+/* vnames.json and the `vname` method: docs/reference/kzip.md, "vnames.json". */
 #include "leak.h"
 
 #include <stdio.h>
@@ -201,7 +201,7 @@ static void test_method(void **state)
 	ask(moved, "/w/d/a.go", "", "|uc|ur|/w/d/a.go|");
 }
 
-/* Ambiguity 19: nothing pending: rules if there are any, else an error. */
+/* Decision 19 of docs/dialects/kythe.md: nothing pending: rules if there are any, else an error. */
 static void test_without_unit(void **state)
 {
 	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules = rules_of("[" RULE("a", "\"corpus\":\"c\"") "]");
@@ -216,7 +216,7 @@ static void test_without_unit(void **state)
 	assert_int_equal(mor_vname_without_unit(NULL, "a", "s", &got, &err), MORTISE_ENOTFOUND);
 }
 
-/* Ambiguity 6: nested and flat at once. */
+/* Decision 6: nested and flat at once. */
 static void test_reply(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;

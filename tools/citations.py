@@ -1,0 +1,215 @@
+"""tools/check citations: what a comment or a page names is in the tree.
+
+Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments. Three things can be wrong:
+
+- a file that is not there: any NAME.md, and any path below the folders in PLACES. A name in capitals stands for any
+  (tests/talk/DIALECT/NAME.talk), * and {a,b} are taken as a shell takes them
+- a link of a page that leads nowhere, to a file or to a heading
+- a text that only its writer has: notes, issues, numbers of rules without their page
+"""
+import functools
+import io
+import os
+import re
+import tokenize
+
+PLACES = "src tests docs tools bench include sdk plugins examples .ci".split()
+SKIPPED = re.compile(r"^(build.*|\.git|\.deps|node_modules|corpus|__pycache__)$")
+SUFFIXES = "md c h cpp py js talk scd build toml json proto map ops in".split()
+
+C_PARTS = re.compile(r'(/\*.*?\*/|//[^\n]*)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[^"\'/]+|.', re.S)
+HASH_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+PATH = re.compile(r"(?<![\w/.$~@:*<>=-])((?:\.\./|\./)*(?:[\w.+*{},-]+/)*[\w.+*{},-]+)")
+LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.M)
+FENCE = re.compile(r"^```.*?^```", re.M | re.S)
+# Texts that are not in the tree, by the words that used to name them.
+ELSEWHERE = re.compile(r"\b(?:DESIGN|FAULTS|PERF|JAIL|STYLE)(?: rule\b| section\b|:)|\.\./shared\b|"
+                       r"\b(?:field notes|our notes|the issue has|[Ii]ssue \d+)")
+NUMBERED = re.compile(r"\b[Dd]ecisions? (\d+(?:(?:, | and )\d+)*)|\b(R\d+)\b")
+
+
+# ---- what is read of a file
+
+def blanked(found):
+    return re.sub(r"[^\n]", " ", found.group())
+
+
+def c_comments(text):
+    """The text with everything but comments blanked."""
+    return C_PARTS.sub(lambda found: found.group() if found.group(1) else blanked(found), text)
+
+
+def python_comments(text):
+    """Comments and docstrings, each on its line."""
+    lines = [""] * (text.count("\n") + 2)
+    fresh = True  # a string that begins a statement is meant for people
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and fresh):
+            for i, line in enumerate(token.string.split("\n")):
+                lines[token.start[0] - 1 + i] += line
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            fresh = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    return "\n".join(lines)
+
+
+def hash_comments(text):
+    return "\n".join((HASH_COMMENT.search(line) or [""])[0] for line in text.split("\n"))
+
+
+def prose_of(path, text):
+    """What of the file is meant for people, line for line, or None."""
+    suffix = path.rpartition(".")[2] if "." in os.path.basename(path) else ""
+    first = text.partition("\n")[0]
+    if suffix in ("md", "scd"):
+        return text
+    if suffix in ("c", "h", "cpp", "js", "proto", "map"):
+        return c_comments(text)
+    if suffix == "py" or first.startswith("#!") and "python" in first:
+        return python_comments(text)
+    if suffix in ("talk", "build", "toml", "ops") or first.startswith("#!") or path.endswith("meson_options.txt"):
+        return hash_comments(text)
+    return None
+
+
+def files(root):
+    """(path relative to root, text) of every file that has prose."""
+    for top, dirs, names in os.walk(root):
+        dirs[:] = sorted(d for d in dirs if not SKIPPED.match(d))
+        for name in sorted(names):
+            path = os.path.join(top, name)
+            try:
+                with open(path, encoding="utf-8") as file:
+                    yield os.path.relpath(path, root), file.read()
+            except (UnicodeDecodeError, OSError):
+                continue
+
+
+# ---- what it names
+
+@functools.cache
+def names_below(root):
+    """Every path of the tree, files and folders, and the bare names of files."""
+    paths, bare = {"."}, set()
+    for top, dirs, names in os.walk(root):
+        dirs[:] = [d for d in dirs if not re.match(r"^(build.*|\.git|node_modules)$", d)]
+        paths.update(os.path.relpath(os.path.join(top, name), root) for name in names + dirs)
+        bare.update(names)
+    return paths, bare
+
+
+def as_pattern(word):
+    """The regular expression of a path in prose: * and {a,b} as in a shell, a part in CAPITALS is anything."""
+    out = ""
+    for part in re.split(r"(\*+|\{[^}]*\}|(?<![a-z])[A-Z][A-Z_]+(?![a-z]))", word):
+        if part.startswith("{"):
+            out += "(?:%s)" % "|".join(map(re.escape, part[1:-1].split(",")))
+        elif part.startswith("*") or re.fullmatch(r"[A-Z][A-Z_]+", part):
+            out += "[^/]*"
+        else:
+            out += re.escape(part)
+    return out
+
+
+def is_there(root, folder, word):
+    paths, bare = names_below(root)
+    if "/" not in word and word in bare:
+        return True
+    for start in (folder, ""):
+        name = os.path.normpath(os.path.join(start, word))
+        if name in paths or name.startswith("..") and os.path.exists(os.path.join(root, name)):
+            return True
+    pattern = re.compile(as_pattern(word))
+    return pattern.pattern != re.escape(word) and any(pattern.fullmatch(path) for path in paths)
+
+
+def is_citation(word):
+    """Does the word name a file of the tree, or mean to?"""
+    if re.search(r"\.md$", word):
+        return True
+    return word.split("/")[0] in PLACES and "/" in word and (
+        word.split("/")[0] in ("src", "tests", "docs", "bench") or word.rpartition(".")[2] in SUFFIXES)
+
+
+def examples_blanked(path, prose):
+    """A page without its examples: they name files of the reader's own."""
+    if not path.endswith((".md", ".scd")):
+        return prose
+    return re.sub(r"^(?:    |\t).*", "", FENCE.sub(blanked, prose), flags=re.M)
+
+
+def missing_files(root, path, prose):
+    folder = os.path.dirname(path)
+    for number, line in enumerate(examples_blanked(path, prose).split("\n"), 1):
+        for found in PATH.finditer(re.sub(r"\]\([^)]*\)", "]", line)):
+            word = found.group(1).rstrip(".,-")
+            if is_citation(word) and not is_there(root, folder, word):
+                yield f"{path}:{number}: {word} is not in the tree"
+
+
+# ---- links
+
+def slug(heading):
+    """The anchor that a heading gets."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+@functools.cache
+def anchors(file):
+    with open(file, encoding="utf-8") as page:
+        return {slug(heading) for heading in HEADING.findall(FENCE.sub("", page.read()))}
+
+
+def dead_links(root, path, text):
+    blank = FENCE.sub(blanked, text)
+    for found in LINK.finditer(blank):
+        target, _, anchor = found.group(1).partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        number = blank.count("\n", 0, found.start()) + 1
+        file = os.path.normpath(os.path.join(root, os.path.dirname(path), target)) if target else os.path.join(root, path)
+        if not os.path.exists(file):
+            yield f"{path}:{number}: the link to {target} leads nowhere"
+        elif anchor and file.endswith(".md") and anchor not in anchors(file):
+            yield f"{path}:{number}: {target or 'this page'} has no heading #{anchor}"
+
+
+# ---- texts that only their writer has
+
+@functools.cache
+def numbers_of(page):
+    """The rules (R7) and the decisions (a first cell of numbers) that a dialect's page has."""
+    if not os.path.exists(page):
+        return set()
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    cells = re.findall(r"^\| ([\d, ]+) \|", text, re.M)
+    return set(re.findall(r"\bR\d+\b", text)) | {n for cell in cells for n in re.findall(r"\d+", cell)}
+
+
+def unknown_numbers(root, path, prose):
+    """A script of tests/talk/DIALECT cites rules and decisions by the number they have in docs/dialects/DIALECT.md."""
+    found = re.match(r"tests/talk/(\w+)[\w-]*/", path)
+    page = found and os.path.join(root, "docs/dialects", found.group(1) + ".md")
+    for number, line in enumerate(prose.split("\n") if page else [], 1):
+        for decisions, rule in NUMBERED.findall(line):
+            for n in re.findall(r"\d+", decisions) if decisions else [rule]:
+                if n not in numbers_of(page):
+                    yield f"{path}:{number}: {line[line.find(n) - 9:][:9 + len(n)].strip()}: not in docs/dialects/{found.group(1)}.md"
+
+
+def check(root):
+    root = os.fspath(root)
+    faults = []
+    for path, text in files(root):
+        prose = prose_of(path, text)
+        if prose is None:
+            continue
+        faults += [f"{path}:{number}: {found.group()}: a text that is not in the tree"
+                   for number, line in enumerate(prose.split("\n"), 1) for found in ELSEWHERE.finditer(line)]
+        faults += missing_files(root, path, prose)
+        faults += unknown_numbers(root, path, prose)
+        if path.endswith(".md"):
+            faults += dead_links(root, path, text)
+    return faults
