@@ -29,7 +29,7 @@
 
 #include "base/list.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 #include "manifest/bot.h"
 #include "onebot/link.h"
 #include "onebot/onebot.h"
@@ -162,7 +162,7 @@ struct mor_bot_watch {
 
 struct mor_bot_run {
 	struct mor_cli *cli;
-	struct mor_session session;
+	struct mor_runner session;
 	const char *path;         /* of the file                                     */
 	struct mor_bot *config;   /* as it was at the start; its plugins are with the bodies */
 	struct mor_bot_watch watch;

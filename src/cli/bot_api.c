@@ -161,7 +161,7 @@ static void settle(struct mor_bot_run *run, struct mor_api_call *call, struct ou
 {
 	struct mor_seat *seat = seat_of(run, call);
 
-	if (outcome.what || run->cli->verbose)
+	if (outcome.what || run->cli->console->verbose)
 		mor_bot_tell(run, seat, outcome.what ? outcome.what : "done", call->event, "%s to %s: %s", action_of(call), call->target, outcome.why);
 	if (!outcome.what)
 		outcome.why = NULL;
@@ -196,7 +196,7 @@ void mor_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *re
 
 	if (call)
 		settle(run, call, outcome);
-	else if (run->cli->verbose || (response->failed && !response->echo))
+	else if (run->cli->console->verbose || (response->failed && !response->echo))
 		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0, "an answer to no call of ours%s%s", response->failed ? ": " : "",
 			     response->failed ? response->why : "");
 }

@@ -10,28 +10,28 @@
 /* ---- what it runs by ---- */
 
 /* Settings of the file first, so that --set of the command line wins. */
-static int settings_of(const struct mor_body *body, struct mor_opt_list *list, mortise_error *err)
+static int settings_of(const struct mor_body *body, struct mor_text_list *list, mortise_error *err)
 {
-	const struct mor_opt_list *more = &body->seat->run->session.set;
+	const struct mor_text_list *more = &body->seat->run->session.set;
 	int r = 0;
 
 	for (char **set = body->config.set; r == 0 && *set; set++)
-		r = mor_opt_list_add(list, *set);
+		r = mor_text_list_add(list, *set);
 	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_opt_list_add(list, more->item[i]);
+		r = mor_text_list_add(list, more->item[i]);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
 /* The same for the environment. */
-static int env_of(const struct mor_body *body, struct mor_opt_list *list, mortise_error *err)
+static int env_of(const struct mor_body *body, struct mor_text_list *list, mortise_error *err)
 {
-	const struct mor_opt_list *more = &body->seat->run->session.args->env;
+	const struct mor_text_list *more = &body->seat->run->session.args->env;
 	int r = 0;
 
 	for (char **env = body->config.env; r == 0 && env && *env; env++)
-		r = mor_opt_list_add(list, *env);
+		r = mor_text_list_add(list, *env);
 	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_opt_list_add(list, more->item[i]);
+		r = mor_text_list_add(list, more->item[i]);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
@@ -66,15 +66,15 @@ uint64_t mor_body_print(const struct mor_bot_plugin *config)
 
 static int open_plugin(struct mor_body *body, mortise_error *err)
 {
-	struct mor_session *session = &body->seat->run->session;
-	struct mor_opt_list set = { 0 }, env = { 0 };
+	struct mor_runner *session = &body->seat->run->session;
+	struct mor_text_list set = { 0 }, env = { 0 };
 	mortise_plugin_options opt;
 	int r = settings_of(body, &set, err);
 
 	if (r == 0)
 		r = env_of(body, &env, err);
 	if (r == 0) {
-		mor_session_plugin_options(session, NULL, (const char *const *)body->config.argv, &opt);
+		mor_runner_plugin_options(session, NULL, (const char *const *)body->config.argv, &opt);
 		opt.name = body->config.name;
 		opt.dialect = "ayiou";
 		opt.set = set.item;

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/bot.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 
 #define HOLD_MS 20 /* how often it is looked whether reading may go on */
 
@@ -146,7 +146,7 @@ static void feed(struct mor_bot_run *run, struct mor_bot_lines *in)
 /* A bot on the network has no end but a signal. */
 static bool is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
 {
-	return !run->net.link && (mor_out_broken(run->cli) || (in->ended && !in->bytes.len && is_idle(run)));
+	return !run->net.link && (mor_out_broken(run->cli->console) || (in->ended && !in->bytes.len && is_idle(run)));
 }
 
 static int walk_events(struct mor_bot_run *run)
@@ -210,7 +210,7 @@ static bool all_settled(void *arg)
 /* All at once; no event is read before every plugin is ready or given up. */
 static int start(struct mor_bot_run *run, mortise_error *err)
 {
-	int r = mor_session_run(&run->session, all_settled, run);
+	int r = mor_runner_run(&run->session, all_settled, run);
 
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
@@ -279,7 +279,7 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 	int r = mor_bot_load(run->path, &run->config, err);
 
 	if (r == 0)
-		r = mor_session_open(&run->session, run->cli, args, NULL, err);
+		r = mor_runner_open(&run->session, run->cli->console, args, NULL, err);
 	if (r == 0)
 		r = mor_bot_open(run, err);
 	if (r < 0)
@@ -301,7 +301,7 @@ static void finish(struct mor_bot_run *run)
 	MOR_LIST_EACH(node, after, &run->bodies)
 		mor_body_free(mor_container_of(node, struct mor_body, node));
 	mor_bot_net_free(run);
-	mor_session_close(&run->session);
+	mor_runner_close(&run->session);
 	mor_walk_free_all(run);
 	mor_bot_close(run);
 	mor_free(run->self_id);
@@ -319,14 +319,14 @@ int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const
 	mor_list_init(&run.net.inbox);
 	mor_list_init(&run.api.calls);
 	mor_signals_keep_hangup(true);
-	args.config = (struct mor_opt_list){ 0 }; /* the file's name: no plugin is configured with it */
+	args.config = (struct mor_text_list){ 0 }; /* the file's name: no plugin is configured with it */
 	r = run_bot(&run, &args, &err);
 	finish(&run);
 	if (mor_signals_count())
-		return mor_fail_interrupted(cli, mor_signals_exit_code());
+		return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	if (r < 0)
-		return mor_fail_error(cli, &err);
+		return mor_report_error(cli->console, &err);
 	return run.exit_code;
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/bot.h"
-#include "cli/signals.h"
+#include "console/signals.h"
 
 #define MOST 4096
 #define FULL ((size_t)8 << 20)

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "cli/bot.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/console.h"
+#include "console/signals.h"
 
 #define FULL ((size_t)1 << 20)
 #define LAST_MS 2000 /* after a signal the reader has this long for the rest */
@@ -67,7 +67,7 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 {
 	struct mor_bot_out *out = &run->out;
 
-	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli) && is_writable(0)) {
+	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console) && is_writable(0)) {
 		size_t waiting = mor_bot_out_waiting(run);
 		ssize_t wrote = write(STDOUT_FILENO, out->bytes.data + out->sent, waiting < PIPE_BUF ? waiting : PIPE_BUF);
 
@@ -76,7 +76,7 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 		else if (wrote < 0 && errno == EAGAIN)
 			break;
 		else if (wrote < 0 && errno != EINTR)
-			run->cli->out_errno = errno;
+			run->cli->console->out_errno = errno;
 	}
 	tidy(out);
 	mark(run);
@@ -95,7 +95,7 @@ void mor_bot_out_drain(struct mor_bot_run *run)
 	int64_t end = 0;
 
 	mor_bot_out_flush(run);
-	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli) && mor_signals_count() < 2) {
+	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console) && mor_signals_count() < 2) {
 		if (mor_signals_count() && !end)
 			end = mor_clock_ms() + LAST_MS;
 		if (end && mor_clock_ms() >= end)
@@ -103,7 +103,7 @@ void mor_bot_out_drain(struct mor_bot_run *run)
 		is_writable(LOOK_MS);
 		mor_bot_out_flush(run);
 	}
-	if (mor_bot_out_waiting(run) && !mor_out_broken(run->cli))
+	if (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console))
 		mor_bot_tell(run, NULL, "lost", 0, "%zu bytes of calls that nobody has read", mor_bot_out_waiting(run));
 	mor_buf_fini(&run->out.bytes);
 	run->out = (struct mor_bot_out){ 0 };

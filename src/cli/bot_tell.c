@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cli/bot.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 /* The host names its own settings as the remedy; whoever runs a bot writes the bot's file. */
 static const struct {
@@ -52,7 +52,7 @@ static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, cons
 		mor_w_pair_raw(&w, "data", (struct mor_slice){ data.text, data.len });
 	mor_w_end(&w);
 	if (!mor_buf_failed(&json))
-		mor_note_slice(run->cli, mor_buf_view(&json));
+		mor_note_slice(run->cli->console, mor_buf_view(&json));
 }
 
 static void tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *given,
@@ -65,13 +65,13 @@ static void tell(struct mor_bot_run *run, const struct mor_seat *seat, const cha
 	in_our_words(given, &ours);
 	mor_buf_byte(&ours, '\0');
 	text = mor_buf_failed(&ours) ? given : ours.data;
-	if (run->cli->json) {
+	if (run->cli->console->json) {
 		tell_json(run, seat, what, event, text, data);
 		return;
 	}
 	if (event)
 		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line", (unsigned long long)event);
-	mor_note(run->cli, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
+	mor_note(run->cli->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
@@ -129,7 +129,7 @@ static void tell_state(struct mor_body *body, const mortise_event *event)
 	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1, event->text ? event->text : "");
 	if (event->state == MORTISE_READY)
 		body->fresh = true;
-	if (seat->run->cli->verbose)
+	if (seat->run->cli->console->verbose)
 		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)", mortise_state_name(event->previous),
 			     mortise_state_name(event->state), body->why);
 }
@@ -139,10 +139,10 @@ static void tell_stderr(struct mor_seat *seat, const char *text)
 {
 	char shown[2000];
 
-	if (seat->run->cli->json)
+	if (seat->run->cli->console->json)
 		tell_json(seat->run, seat, "stderr", 0, text, (mortise_json){ 0 });
 	else
-		mor_note(seat->run->cli, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+		mor_note(seat->run->cli->console, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
 void mor_bot_event(const mortise_event *event, void *arg)
@@ -164,7 +164,7 @@ void mor_bot_event(const mortise_event *event, void *arg)
 		mor_bot_tell(seat->run, seat, "noise", 0, "no message on its stdout: %s", event->text);
 		break;
 	default:
-		if (seat->run->cli->verbose && event->type != MORTISE_EVENT_HEALTH)
+		if (seat->run->cli->console->verbose && event->type != MORTISE_EVENT_HEALTH)
 			mor_bot_tell(seat->run, seat, mortise_event_name(event->type), 0, "%s",
 				     event->text ? event->text : event->method ? event->method : "");
 	}

@@ -5,11 +5,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/session.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "runner/runner.h"
+#include "console/signals.h"
 
 struct call_args {
 	bool notify, raw, pages;
@@ -41,7 +41,7 @@ struct run {
 	const struct call_args *args;
 	const char *typed;  /* the plugin as the user typed it, or NULL */
 	const char *method;
-	struct mor_session session;
+	struct mor_runner session;
 	mortise_plugin *plugin;
 	mortise_call *call; /* NULL once it is settled */
 	struct mor_tree params; /* where keys were given, or pages are followed */
@@ -111,11 +111,11 @@ static void print_result(struct run *run, struct mor_slice result, bool more)
 
 	if (!result.ptr)
 		result = MOR_SLICE("null");
-	if (!run->cli->json) {
+	if (!run->cli->console->json) {
 		if (run->args->pages || more)
-			mor_out_json_line(run->cli, result);
+			mor_out_json_line(run->cli->console, result);
 		else
-			mor_out_json(run->cli, result);
+			mor_out_json(run->cli->console, result);
 		return;
 	}
 	mor_w_object(&w);
@@ -127,9 +127,9 @@ static void print_result(struct run *run, struct mor_slice result, bool more)
 	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - run->begun_ms);
 	mor_w_end(&w);
 	if (run->args->pages || more)
-		mor_out_json_line(run->cli, mor_buf_view(&json));
+		mor_out_json_line(run->cli->console, mor_buf_view(&json));
 	else
-		mor_out_json(run->cli, mor_buf_view(&json));
+		mor_out_json(run->cli->console, mor_buf_view(&json));
 }
 
 /* has_more and next_offset, as kg_entity_provider_v1 gives them. */
@@ -152,7 +152,7 @@ static void look_for_page(struct run *run, struct mor_slice result)
 
 	mor_fail(&err, MORTISE_EPROTO, "%s: %s says has_more, but its next_offset does not go beyond %lld",
 		 mortise_plugin_name(run->plugin), run->method, (long long)run->next_offset);
-	run->exit_code = mor_fail_error(run->cli, &err);
+	run->exit_code = mor_report_error(run->cli->console, &err);
 }
 
 /* Printed from here, piece by piece, so that a long answer is seen while it comes. */
@@ -165,13 +165,13 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		run->call = NULL;
 	if (reply->status < 0) {
 		if (!run->cancelled)
-			run->exit_code = mor_fail_cli(run->cli, &(struct mor_report){ .error = reply->error,
+			run->exit_code = mor_report_fail(run->cli->console, &(struct mor_report){ .error = reply->error,
 										     .data = reply->error_data,
 										     .plugin = run->typed,
 										     .dialect = run->args->plugin.dialect });
 		return;
 	}
-	if (!run->args->notify || run->cli->json)
+	if (!run->args->notify || run->cli->console->json)
 		print_result(run, result, reply->more);
 	if (run->args->pages && !reply->more)
 		look_for_page(run, result);
@@ -184,7 +184,7 @@ static bool settled(void *arg)
 {
 	struct run *run = arg;
 
-	return !run->call || mor_out_broken(run->cli);
+	return !run->call || mor_out_broken(run->cli->console);
 }
 
 /* What went wrong with the call itself has been told by on_reply; an error here is ours. */
@@ -204,7 +204,7 @@ static int call_once(struct run *run, mortise_error *err)
 	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
 	if (r < 0)
 		return r;
-	r = mor_session_run(&run->session, settled, run);
+	r = mor_runner_run(&run->session, settled, run);
 	if (run->call) {
 		run->cancelled = true;
 		mortise_call_cancel(run->call);
@@ -230,9 +230,9 @@ static int call_and_stop(struct run *run, mortise_error *err)
 {
 	int r = call_once(run, err);
 
-	while (r == 0 && run->more && !mor_out_broken(run->cli))
+	while (r == 0 && run->more && !mor_out_broken(run->cli->console))
 		r = next_page(run, err);
-	mor_session_stop_plugin(&run->session, run->plugin);
+	mor_runner_stop_plugin(&run->session, run->plugin);
 	return r;
 }
 
@@ -243,7 +243,7 @@ static int prepare(struct run *run, mortise_error *err)
 	struct mor_words *words = &run->cli->words;
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
-	int r = mor_session_target(run->cli, &run->typed, &argv, err);
+	int r = mor_cli_target(run->cli, &run->typed, &argv, err);
 
 	if (r < 0)
 		return r;
@@ -256,10 +256,10 @@ static int prepare(struct run *run, mortise_error *err)
 	words->count--;
 	r = take_arguments(run, err);
 	if (r == 0)
-		r = mor_session_open(&run->session, run->cli, &run->args->plugin, NULL, err);
+		r = mor_runner_open(&run->session, run->cli->console, &run->args->plugin, NULL, err);
 	if (r < 0)
 		return r;
-	mor_session_plugin_options(&run->session, run->typed, argv, &opt);
+	mor_runner_plugin_options(&run->session, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	return mortise_plugin_new(run->session.host, &opt, &run->plugin, err);
 }
@@ -273,13 +273,13 @@ static int call_run(struct mor_cli *cli)
 	if (r == 0)
 		r = call_and_stop(&run, &err);
 	if (mor_signals_count())
-		run.exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
+		run.exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());
 	else if (r == MORTISE_EINVAL)
-		run.exit_code = mor_fail_usage(cli, &err);
+		run.exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		run.exit_code = mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+		run.exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
 	mortise_plugin_unref(run.plugin);
-	mor_session_close(&run.session);
+	mor_runner_close(&run.session);
 	mor_tree_fini(&run.params);
 	mor_buf_fini(&run.json);
 	return run.exit_code;

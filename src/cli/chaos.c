@@ -17,8 +17,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "console/report.h"
+#include "runner/runner.h"
 
 #define DEFAULT_SEED 1
 #define DEFAULT_STALL_MS 200
@@ -148,7 +148,7 @@ static void report_line(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 				       (unsigned long long)(lane[0].faults[i] + lane[1].faults[i]));
 	if (text.len == before)
 		mor_buf_text(&text, "no faults");
-	mor_note_slice(cli, mor_buf_view(&text));
+	mor_note_slice(cli->console, mor_buf_view(&text));
 }
 
 static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2])
@@ -165,7 +165,7 @@ static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 		mor_w_pair_int(&w, mor_chaos_fault_kinds[i].name, (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
 	mor_w_end(&w);
 	mor_w_end(&w);
-	mor_note_slice(cli, mor_buf_view(&text));
+	mor_note_slice(cli->console, mor_buf_view(&text));
 }
 
 /* As the plugin ended, so do we: whoever waits for us is told by what signal. It dumps no core of ours. */
@@ -197,9 +197,9 @@ static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_
 	mor_chaos_lane_init(&lane[0], chaos, '>', STDIN_FILENO, plugin->in);
 	mor_chaos_lane_init(&lane[1], chaos, '<', plugin->out, STDOUT_FILENO);
 	status = mor_chaos_carry(plugin, &lane[0], &lane[1]);
-	if (cli->json)
+	if (cli->console->json)
 		report_json(cli, lane);
-	else if (chaos->log < 0 || cli->verbose)
+	else if (chaos->log < 0 || cli->console->verbose)
 		report_line(cli, lane);
 	mor_chaos_lane_fini(&lane[0]);
 	mor_chaos_lane_fini(&lane[1]);
@@ -215,23 +215,23 @@ static int chaos_run(struct mor_cli *cli)
 	mortise_error err = { 0 };
 	int r;
 
-	r = mor_session_target(cli, &path, &argv, &err);
+	r = mor_cli_target(cli, &path, &argv, &err);
 	if (r == 0 && cli->words.count)
 		r = mor_fail(&err, MORTISE_EINVAL, "one PLUGIN at a time; \"%s\" is one more word", cli->words.item[0]);
 	if (r == 0)
 		r = read_args(cli->args, &chaos, &err);
 	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	if (r == 0)
 		r = mor_chaos_start(path, argv, &plugin, &err);
 	if (r < 0)
-		return mor_fail_error(cli, &err);
+		return mor_report_error(cli->console, &err);
 	r = carry(cli, &chaos, &plugin);
 	mor_fd_close(&chaos.log);
 	if (r >= 0)
 		return end_as(r);
 	mor_fail(&err, r, "the plugin was killed: %s", r == MORTISE_ENOMEM ? "out of memory" : "poll() failed");
-	return mor_fail_error(cli, &err);
+	return mor_report_error(cli->console, &err);
 }
 
 const struct mor_command mor_command_chaos = {

@@ -11,14 +11,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/bot.h"
 #include "cli/chat_words.h"
 #include "cli/functions.h"
-#include "cli/output.h"
+#include "console/report.h"
 #include "cli/run_gassist.h"
-#include "cli/signals.h"
-#include "cli/watch.h"
+#include "console/signals.h"
+#include "runner/watch.h"
 
 struct mor_chat_args {
 	bool echo, stdio;
@@ -59,12 +59,12 @@ static void on_event(const mortise_event *event, void *arg)
 		guest->in_session = event->count > 0;
 	told = told && strcmp(event->text, guest->turn.failure.text) != 0; /* its request's failure has said it */
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
-	if (!told && !mor_watch_shows(chat->cli, event))
+	if (!told && !mor_watch_shows(chat->cli->console, event))
 		return;
 	mor_lines_make_room(chat->lines);
-	mor_watch_event(event, chat->cli);
-	if (told && !chat->cli->verbose)
-		mor_note(chat->cli, "%s", mor_printable(mor_slice_of(event->text), shown, sizeof(shown)));
+	mor_watch_event(event, chat->cli->console);
+	if (told && !chat->cli->console->verbose)
+		mor_note(chat->cli->console, "%s", mor_printable(mor_slice_of(event->text), shown, sizeof(shown)));
 	mor_lines_redraw(chat->lines);
 }
 
@@ -72,7 +72,7 @@ static void on_event(const mortise_event *event, void *arg)
 
 static void fail(struct mor_chat *chat, const struct mor_guest *guest, const mortise_error *err)
 {
-	chat->exit_code = mor_fail_cli(chat->cli, &(struct mor_report){ .error = err, .plugin = guest ? guest->turn.typed : NULL });
+	chat->exit_code = mor_report_fail(chat->cli->console, &(struct mor_report){ .error = err, .plugin = guest ? guest->turn.typed : NULL });
 }
 
 static void refuse(struct mor_chat *chat, const char *text)
@@ -94,7 +94,7 @@ static void take_turn(struct mor_guest *guest, const char *action, const struct 
 {
 	struct mor_chat *chat = guest->chat;
 	mortise_error err = { 0 };
-	int r = mor_session_run(&chat->session, is_not_ending, guest);
+	int r = mor_runner_run(&chat->session, is_not_ending, guest);
 
 	guest->asked = ++chat->turns;
 	if (r == 0)
@@ -103,12 +103,12 @@ static void take_turn(struct mor_guest *guest, const char *action, const struct 
 		chat->exit_code = guest->turn.exit_code;
 	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
 		chat->exit_code = 128 + SIGINT;
-		mor_note(chat->cli, "interrupted: the plugin was ended with its request; it starts anew with the next one");
+		mor_note(chat->cli->console, "interrupted: the plugin was ended with its request; it starts anew with the next one");
 	} else if (r == MORTISE_ECANCELED)
 		chat->leaving = true;
 	else if (r < 0)
 		fail(chat, guest, &err);
-	if (mor_out_broken(chat->cli))
+	if (mor_out_broken(chat->cli->console))
 		chat->leaving = true;
 }
 
@@ -166,7 +166,7 @@ static void pass_through(struct mor_pick *pick, const char *text)
 
 static void help(struct mor_chat *chat)
 {
-	mor_note(chat->cli,
+	mor_note(chat->cli->console,
 		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep blanks together\n"
 		 "  /PLUGIN.FUNCTION …    the same, where several plugins have it\n"
 		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a slash\n"
@@ -190,7 +190,7 @@ static void end_conversation(struct mor_chat *chat)
 	if (!guest->in_session || chat->leaving)
 		return;
 	chat->leaving = true; /* its end needs no remark */
-	mor_session_stop_plugin(&chat->session, guest->turn.plugin);
+	mor_runner_stop_plugin(&chat->session, guest->turn.plugin);
 	chat->leaving = false;
 }
 
@@ -279,22 +279,22 @@ static void introduce(const struct mor_guest *guest)
 	struct mor_cli *cli = guest->chat->cli;
 	char text[600];
 
-	mor_note(cli, "%s%s%s %s", mor_style_err(cli, MOR_STYLE_TITLE), mortise_plugin_name(guest->turn.plugin), mor_style_err_end(cli),
+	mor_note(cli->console, "%s%s%s %s", mor_style_err(cli->console, MOR_STYLE_TITLE), mortise_plugin_name(guest->turn.plugin), mor_style_err_end(cli->console),
 		 mor_json_text(mor_json_get(mor_guest_about(guest), "version"), ""));
 	mor_printable(mor_json_string(mor_json_get(mor_guest_about(guest), "description")), text, sizeof(text));
 	if (*text)
-		mor_note(cli, "%s", text);
+		mor_note(cli->console, "%s", text);
 }
 
 static void intro(struct mor_chat *chat)
 {
-	if (!mor_lines_terminal(chat->lines) || chat->cli->json)
+	if (!mor_lines_terminal(chat->lines) || chat->cli->console->json)
 		return;
 	for (size_t i = 0; i < chat->count; i++)
 		if (chat->guests[i].about)
 			introduce(&chat->guests[i]);
 	mor_guests_list(chat);
-	mor_note(chat->cli, "/help explains; Ctrl-D leaves.");
+	mor_note(chat->cli->console, "/help explains; Ctrl-D leaves.");
 }
 
 static void prompt(const struct mor_chat *chat, char *out, size_t size)
@@ -322,7 +322,7 @@ static int loop(struct mor_chat *chat, mortise_error *err)
 			continue;
 		}
 		if (chat->args->echo && !mor_lines_terminal(chat->lines))
-			mor_outf(chat->cli, "%s%s\n", shown, line);
+			mor_outf(chat->cli->console, "%s%s\n", shown, line);
 		take_line(chat, line);
 		if (mor_lines_terminal(chat->lines))
 			chat->exit_code = 0; /* the person has seen it */
@@ -392,7 +392,7 @@ static int start(struct mor_chat *chat, mortise_error *err)
 	for (size_t i = 0; i < chat->count && r == 0; i++)
 		r = mortise_plugin_start(chat->guests[i].turn.plugin, err);
 	if (r == 0)
-		r = mor_session_run(&chat->session, greeted, chat);
+		r = mor_runner_run(&chat->session, greeted, chat);
 	if (r == MORTISE_ECANCELED)
 		return mor_fail(err, r, "interrupted");
 	for (size_t i = 0; i < chat->count && r == 0; i++) {
@@ -425,7 +425,7 @@ static int add_guest(struct mor_chat *chat, const char *typed, const char *const
 	mortise_plugin_options opt;
 	int r;
 
-	mor_session_plugin_options(&chat->session, typed, argv, &opt);
+	mor_runner_plugin_options(&chat->session, typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one that died comes back with the next request */
 	opt.on_event = on_event;
 	opt.arg = guest;
@@ -464,7 +464,7 @@ static int prepare(struct mor_chat *chat, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
 	if (words->count == 0 && !words->tail)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: a directory, a file, or a command after \"--\"");
-	r = mor_session_open(&chat->session, chat->cli, &chat->args->plugin, NULL, err);
+	r = mor_runner_open(&chat->session, chat->cli->console, &chat->args->plugin, NULL, err);
 	if (r == 0)
 		r = mor_gassist_prepare(&chat->session, &chat->args->gassist, &chat->extra, err);
 	if (r == 0)
@@ -482,7 +482,7 @@ static void stop(struct mor_chat *chat)
 	for (size_t i = 0; i < chat->count; i++)
 		mortise_plugin_stop(chat->guests[i].turn.plugin, MORTISE_STOP_POLITE);
 	for (size_t i = 0; i < chat->count; i++)
-		mor_session_stop_plugin(&chat->session, chat->guests[i].turn.plugin);
+		mor_runner_stop_plugin(&chat->session, chat->guests[i].turn.plugin);
 }
 
 static int chat_with_plugins(struct mor_chat *chat, mortise_error *err)
@@ -506,7 +506,7 @@ static void clean_up(struct mor_chat *chat)
 		mortise_plugin_unref(chat->guests[i].turn.plugin);
 		mor_doc_free(chat->guests[i].about);
 	}
-	mor_session_close(&chat->session);
+	mor_runner_close(&chat->session);
 	mor_free(chat->guests);
 	mor_buf_fini(&chat->extra);
 }
@@ -527,9 +527,9 @@ static int chat_run(struct mor_cli *cli)
 		return mor_bot_chat(cli, &chat.args->plugin, chat.args->plugin.config.item[0], chat.args->stdio);
 	r = chat_with_plugins(&chat, &err);
 	if (mor_signals_count() || r == MORTISE_ECANCELED)
-		chat.exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
+		chat.exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());
 	else if (r == MORTISE_EINVAL)
-		chat.exit_code = mor_fail_usage(cli, &err);
+		chat.exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
 		fail(&chat, chat.count == 1 ? &chat.guests[0] : NULL, &err);
 	clean_up(&chat);

@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "cli/chat_line.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 #include "cli/turn.h"
 #include "wire/json.h"
 
@@ -38,7 +38,7 @@ struct mor_guest {
 struct mor_chat {
 	struct mor_cli *cli;
 	const struct mor_chat_args *args;
-	struct mor_session session;
+	struct mor_runner session;
 	struct mor_lines *lines;
 	struct mor_buf extra;  /* what goes beside the params of every function */
 	struct mor_guest *guests;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/chat.h"
 #include "cli/functions.h"
-#include "cli/output.h"
+#include "console/console.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,13 +156,13 @@ static void list_function(const struct mor_guest *guest, const struct mor_value 
 	if (is_shared(guest->chat, mor_json_text(mor_json_get(function, "name"), "")))
 		mor_buf_printf(&usage, "%s.", name_of(guest));
 	mor_function_usage(function, &usage);
-	mor_note(cli, "  %s/%s%s", mor_style_err(cli, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
-		 mor_style_err_end(cli));
+	mor_note(cli->console, "  %s/%s%s", mor_style_err(cli->console, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
+		 mor_style_err_end(cli->console));
 	mor_printable(mor_json_string(mor_json_get(function, "description")), text, sizeof(text));
 	if (*text)
-		mor_note(cli, "      %s", text);
+		mor_note(cli->console, "      %s", text);
 	if (mor_function_passthrough(mor_guest_about(guest)) == function)
-		mor_note(cli, "      text without a slash goes to it, too");
+		mor_note(cli->console, "      text without a slash goes to it, too");
 }
 
 static void list_guest(const struct mor_guest *guest)
@@ -172,9 +172,9 @@ static void list_guest(const struct mor_guest *guest)
 	struct mor_cli *cli = guest->chat->cli;
 
 	if (guest->chat->count > 1)
-		mor_note(cli, "%s%s%s", mor_style_err(cli, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(cli));
+		mor_note(cli->console, "%s%s%s", mor_style_err(cli->console, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(cli->console));
 	if (!mor_json_size(list))
-		mor_note(cli, "the plugin does not say which functions it has; its documentation may");
+		mor_note(cli->console, "the plugin does not say which functions it has; its documentation may");
 	while (mor_json_next(&it))
 		list_function(guest, it.value);
 }

@@ -11,13 +11,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/console.h"
+#include "console/signals.h"
 
 #define REMEMBERED 500 /* lines of history */
 
 struct mor_lines {
-	struct mor_session *session;
+	struct mor_runner *session;
 	EditLine *edit;    /* NULL: no terminal */
 	History *history;
 	char *prompt;      /* libedit asks for it again and again */
@@ -112,8 +112,8 @@ static int next_edited(struct mor_lines *l, enum mor_line *ret_kind, const char 
 	line = el_gets(l->edit, &count);
 	l->prompting = false;
 	if (!line || count <= 0) {
-		mor_out_text(l->session->cli, "\n");
-		mor_out_flush(l->session->cli);
+		mor_out_text(l->session->console, "\n");
+		mor_out_flush(l->session->console);
 		*ret_kind = l->why;
 		return 0;
 	}
@@ -204,14 +204,14 @@ static int next_read(struct mor_lines *l, enum mor_line *ret_kind, const char **
 
 /* ---- both ---- */
 
-struct mor_lines *mor_lines_new(struct mor_session *session)
+struct mor_lines *mor_lines_new(struct mor_runner *session)
 {
 	struct mor_lines *l = mor_zalloc(sizeof(*l));
 
 	if (!l)
 		return NULL;
 	l->session = session;
-	if (isatty(STDIN_FILENO) && session->cli->out_terminal && !open_terminal(l))
+	if (isatty(STDIN_FILENO) && session->console->out_terminal && !open_terminal(l))
 		return mor_lines_free(l);
 	return l;
 }
@@ -244,7 +244,7 @@ int mor_lines_next(struct mor_lines *l, const char *prompt, enum mor_line *ret_k
 		return next_read(l, ret_kind, ret_line, err);
 	mor_free(l->prompt);
 	l->prompt = mor_strdup(prompt);
-	mor_out_flush(l->session->cli);
+	mor_out_flush(l->session->console);
 	r = next_edited(l, ret_kind, ret_line);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
@@ -253,8 +253,8 @@ void mor_lines_make_room(struct mor_lines *l)
 {
 	if (!l || !l->prompting)
 		return;
-	mor_out_text(l->session->cli, "\r\033[K");
-	mor_out_flush(l->session->cli);
+	mor_out_text(l->session->console, "\r\033[K");
+	mor_out_flush(l->session->console);
 }
 
 void mor_lines_redraw(struct mor_lines *l)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 
 struct mor_lines;
 
@@ -23,7 +23,7 @@ enum mor_line {
 #define MOR_LINE_LIMIT (1 << 20) /* bytes of one line of a file */
 
 /* NULL: out of memory. */
-struct mor_lines *mor_lines_new(struct mor_session *session);
+struct mor_lines *mor_lines_new(struct mor_runner *session);
 struct mor_lines *mor_lines_free(struct mor_lines *lines);
 bool mor_lines_terminal(const struct mor_lines *lines);
 /* *ret_line lives until the next call, without its newline. MORTISE_EINPUT: a line over the limit. */

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/functions.h"
 
 static bool is_blank(char c)

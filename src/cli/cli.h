@@ -11,9 +11,8 @@
 
 #include <mortise/mortise.h>
 
-#include "base/outfile.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "console/console.h"
 
 
 struct mor_common_args {
@@ -26,15 +25,7 @@ struct mor_cli {
 	void *args; /* the command's own struct */
 	struct mor_words words;
 	char **argv; /* all of them, as typed, from behind the command's name */
-	bool json, verbose;
-	bool strict; /* the plugin is held to the letter: what breaks it is shown */
-	uint64_t told[32]; /* hashes of warnings that were shown; the oldest make room */
-	size_t told_count;
-	bool out_terminal, err_terminal, out_color, err_color;
-	FILE *out;
-	int out_errno; /* why writing to it failed, or 0 */
-	struct mor_outfile file; /* where `out` leads, with -o FILE; see mor_out_to() */
-	struct mor_progress progress; /* a line on the terminal that other lines must not run into */
+	struct mor_console *console;
 };
 
 struct mor_command {
@@ -63,6 +54,11 @@ extern const struct mor_option mor_common_options[];
 const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */
 /* MORTISE_EINVAL with a text that offers the nearest name. */
 int mor_command_unknown(const char *name, mortise_error *err);
+
+/* target.c: PLUGIN is the first word unless a command follows "--". Takes it off the words. */
+int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err);
+/* Fills a struct mor_plugin_args (runner/runner.h). */
+extern const struct mor_option mor_plugin_option_table[];
 
 /* help.c */
 void mor_help_all(struct mor_cli *cli);

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "console/report.h"
+#include "runner/runner.h"
 
 struct completion_args {
 	struct mor_common_args common;
@@ -250,12 +250,12 @@ static int completion_run(struct mor_cli *cli)
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
 		shells[i].write(&script);
-		mor_out(cli, mor_buf_view(&script));
+		mor_out(cli->console, mor_buf_view(&script));
 		return 0;
 	}
 	mor_fail(&err, MORTISE_EINVAL, "completion takes one of bash, zsh, fish%s%s%s", *shell ? ", not \"" : "", shell,
 		 *shell ? "\"" : "");
-	return mor_fail_usage(cli, &err);
+	return mor_report_usage(cli->console, &err);
 }
 
 const struct mor_command mor_command_completion = {

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "console/report.h"
 #include "wire/json.h"
 
 struct doctor_args {
@@ -27,7 +27,7 @@ static const char *member(const struct mor_value *object, const char *name)
 
 static void title(struct mor_cli *cli, const char *text)
 {
-	mor_outf(cli, "\n%s%s%s\n", mor_style(cli, MOR_STYLE_TITLE), text, mor_style_end(cli));
+	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text, mor_style_end(cli->console));
 }
 
 /* ---- the verdict ---- */
@@ -47,14 +47,14 @@ static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 	while (mor_json_next(&it)) {
 		bool works = mor_json_bool(mor_json_get(it.value, "available"), false);
 
-		mor_outf(cli, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
-			 mor_style(cli, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD), works ? "works" : "does not work",
-			 mor_style_end(cli), works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
+		mor_outf(cli->console, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
+			 mor_style(cli->console, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD), works ? "works" : "does not work",
+			 mor_style_end(cli->console), works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
 	}
 	if (*member(doctor, "auto"))
-		mor_outf(cli, "  Confined plugins run at %s.\n", member(doctor, "auto"));
+		mor_outf(cli->console, "  Confined plugins run at %s.\n", member(doctor, "auto"));
 	else
-		mor_out_text(cli, "  Nothing can be confined here: plugins that must be are refused.\n");
+		mor_out_text(cli->console, "  Nothing can be confined here: plugins that must be are refused.\n");
 }
 
 /* ---- the table ---- */
@@ -80,7 +80,7 @@ static void print_table(struct mor_cli *cli, struct libscols_table *table)
 
 			while (len && at[len - 1] == ' ')
 				len--;
-			mor_outf(cli, "  %.*s\n", (int)len, at);
+			mor_outf(cli->console, "  %.*s\n", (int)len, at);
 		}
 	}
 	free(text);
@@ -92,7 +92,7 @@ static void color_cell(struct mor_cli *cli, struct libscols_line *line, size_t c
 	struct libscols_cell *cell = scols_line_get_cell(line, column);
 	bool ok = strcmp(state, "ok") == 0;
 
-	if (cell && cli->out_color)
+	if (cell && cli->console->out_color)
 		scols_cell_set_color(cell, ok ? "green" : strcmp(state, "missing") == 0 ? "red" : "yellow");
 }
 
@@ -106,7 +106,7 @@ static void checks(struct mor_cli *cli, const struct mor_value *list)
 	title(cli, "This machine");
 	if (!table)
 		return;
-	scols_table_enable_colors(table, cli->out_color);
+	scols_table_enable_colors(table, cli->console->out_color);
 	while (mor_json_next(&it)) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
 
@@ -156,10 +156,10 @@ static void remedies(struct mor_cli *cli, const struct mor_value *list)
 		if (first)
 			title(cli, "What could be better");
 		first = false;
-		mor_outf(cli, "  %s%s%s: %s\n    without it: %s\n", mor_style(cli, MOR_STYLE_WARN), member(it.value, "title"),
-			 mor_style_end(cli), member(it.value, "found"), member(it.value, "without"));
+		mor_outf(cli->console, "  %s%s%s: %s\n    without it: %s\n", mor_style(cli->console, MOR_STYLE_WARN), member(it.value, "title"),
+			 mor_style_end(cli->console), member(it.value, "found"), member(it.value, "without"));
 		if (*member(it.value, "change"))
-			mor_outf(cli, "    to change:  %s\n", member(it.value, "change"));
+			mor_outf(cli->console, "    to change:  %s\n", member(it.value, "change"));
 	}
 }
 
@@ -170,18 +170,18 @@ static void single(struct mor_cli *cli, const struct mor_value *list)
 
 	title(cli, "Held by one layer only");
 	while (mor_json_next(&it)) {
-		mor_outf(cli, "  %s\n", mor_json_text(it.value, ""));
+		mor_outf(cli->console, "  %s\n", mor_json_text(it.value, ""));
 		none = false;
 	}
 	if (none)
-		mor_out_text(cli, "  nothing, at level t1\n");
+		mor_out_text(cli->console, "  nothing, at level t1\n");
 }
 
 static void page(struct mor_cli *cli, const struct mor_value *doctor)
 {
 	const struct mor_value *list = mor_json_get(doctor, "checks");
 
-	mor_outf(cli, "mortise %s on Linux %s\n", member(doctor, "version"), member(doctor, "kernel"));
+	mor_outf(cli->console, "mortise %s on Linux %s\n", member(doctor, "version"), member(doctor, "kernel"));
 	levels(cli, doctor);
 	checks(cli, list);
 	remedies(cli, list);
@@ -198,19 +198,19 @@ static int run(struct mor_cli *cli)
 
 	if (cli->words.count || cli->words.tail) {
 		mor_fail(&err, MORTISE_EINVAL, "doctor takes no words");
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	}
 	r = mortise_doctor(&json);
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, &err);
 	else
 		mor_fail(&err, r, "doctor: %s", mortise_status_text(r));
-	if (r == 0 && cli->json)
-		mor_out_json(cli, mor_slice_of(json));
+	if (r == 0 && cli->console->json)
+		mor_out_json(cli->console, mor_slice_of(json));
 	mortise_free(json);
 	if (r < 0)
-		return mor_fail_error(cli, &err);
-	if (!cli->json)
+		return mor_report_error(cli->console, &err);
+	if (!cli->console->json)
 		page(cli, mor_doc_root(doc));
 	/* Scripts ask with the exit status whether plugins can be confined here. */
 	return *member(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);

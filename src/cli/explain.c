@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "console/report.h"
+#include "runner/runner.h"
 
 struct explain_args {
 	bool openrpc;
@@ -32,16 +32,16 @@ static int show(struct mor_cli *cli, const char *dialect, const char *format, bo
 
 	if (r < 0) {
 		mor_fail(&err, r, "explain %s: %s", dialect ? dialect : "", mortise_status_text(r));
-		return mor_fail_error(cli, &err);
+		return mor_report_error(cli->console, &err);
 	}
 	if (json) {
-		mor_out_json(cli, mor_slice_of(text));
+		mor_out_json(cli->console, mor_slice_of(text));
 	} else {
 		struct mor_slice page = mor_slice_of(text);
 
-		mor_out(cli, page);
+		mor_out(cli->console, page);
 		if (page.len && page.ptr[page.len - 1] != '\n')
-			mor_out_text(cli, "\n");
+			mor_out_text(cli->console, "\n");
 	}
 	mortise_free(text);
 	return 0;
@@ -55,19 +55,19 @@ static int run(struct mor_cli *cli)
 
 	if (cli->words.count > 1 || cli->words.tail) {
 		mor_fail(&err, MORTISE_EINVAL, "explain takes one DIALECT");
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	}
 	if (args->openrpc && !dialect) {
 		mor_fail(&err, MORTISE_EINVAL, "--openrpc needs a DIALECT");
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	}
 	if (dialect && !mor_dialect_exists(dialect)) {
 		mor_dialect_unknown(dialect, &err);
-		return mor_fail_error(cli, &err);
+		return mor_report_error(cli->console, &err);
 	}
 	if (args->openrpc)
 		return show(cli, dialect, "openrpc", true);
-	return show(cli, dialect, cli->json ? "json" : "text", cli->json);
+	return show(cli, dialect, cli->console->json ? "json" : "text", cli->console->json);
 }
 
 const struct mor_command mor_command_explain = {

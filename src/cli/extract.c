@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 
 #define MAX_SIZE ((uint64_t)190 << 20)  /* its base64 still fits the dialect's 256 MiB */
 #define COST_PER_WORKER ((size_t)256 << 20)
@@ -73,8 +73,8 @@ void mor_job_settle(struct mor_job *job)
 	x->cost -= job->cost;
 	job->cost = 0;
 	mor_buf_fini(&job->data);
-	x->cli->progress.done++;
-	x->cli->progress.failed += job->err.code != 0;
+	x->cli->console->progress.done++;
+	x->cli->console->progress.failed += job->err.code != 0;
 }
 
 void mor_job_fail(struct mor_job *job, int code, const char *format, ...)
@@ -169,12 +169,12 @@ static void print_done(struct mor_extract *x)
 		clear_job(job);
 		x->printed++;
 	}
-	mor_out_flush(x->cli);
+	mor_out_flush(x->cli->console);
 }
 
 static bool over(struct mor_extract *x)
 {
-	return x->printed == x->file_count || x->fatal.code || mor_signals_count() || mor_out_broken(x->cli);
+	return x->printed == x->file_count || x->fatal.code || mor_signals_count() || mor_out_broken(x->cli->console);
 }
 
 static void work(struct mor_extract *x)
@@ -185,10 +185,10 @@ static void work(struct mor_extract *x)
 		mor_extract_stop_refused(x);
 		if (over(x))
 			return;
-		mor_progress_draw(&x->cli->progress);
+		mor_progress_draw(&x->cli->console->progress);
 		/* Files that failed on the way in leave room for others: no need to wait. */
 		if (x->busy)
-			mortise_host_wait(x->session.host, x->cli->progress.on ? REDRAW_MS : -1);
+			mortise_host_wait(x->session.host, x->cli->console->progress.on ? REDRAW_MS : -1);
 	}
 }
 
@@ -198,17 +198,17 @@ static int finish(struct mor_extract *x)
 	mortise_json data = { x->fatal_data, x->fatal_data ? strlen(x->fatal_data) : 0 };
 
 	x->stopping = true;
-	mor_progress_clear(&x->cli->progress);
+	mor_progress_clear(&x->cli->console->progress);
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
 	for (size_t i = 0; i < x->extractor_count; i++)
-		mor_session_stop_pool(&x->session, x->extractors[i].pool);
+		mor_runner_stop_pool(&x->session, x->extractors[i].pool);
 	if (mor_signals_count() || x->fatal.code)
-		mor_out_end(x->cli, false, 0); /* half of it is nothing; what is to be said goes to stdout */
+		mor_out_end(x->cli->console, false, 0); /* half of it is nothing; what is to be said goes to stdout */
 	if (mor_signals_count())
-		return mor_fail_interrupted(x->cli, mor_signals_exit_code());
+		return mor_report_interrupted(x->cli->console, mor_signals_exit_code());
 	if (x->fatal.code)
-		return mor_fail_cli(x->cli, &(struct mor_report){ .error = &x->fatal, .data = data });
+		return mor_report_fail(x->cli->console, &(struct mor_report){ .error = &x->fatal, .data = data });
 	if (x->last_exit_code && x->file_count > 1)
 		return 1;
 	return x->last_exit_code;
@@ -253,7 +253,7 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 	mortise_plugin_options opt;
 	int r;
 
-	mor_session_plugin_options(&x->session, typed, argv, &opt);
+	mor_runner_plugin_options(&x->session, typed, argv, &opt);
 	r = choose_dialect(x, &opt, err);
 	if (r == 0)
 		r = mortise_pool_new(x->session.host, &opt, &pool, &e->pool, err);
@@ -267,7 +267,7 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 
 static int add_extractors(struct mor_extract *x, mortise_error *err)
 {
-	const struct mor_opt_list *plugins = &x->args->plugins;
+	const struct mor_text_list *plugins = &x->args->plugins;
 	int r = 0;
 
 	x->extractors = mor_zalloc((plugins->count + 1) * sizeof(*x->extractors));
@@ -317,7 +317,7 @@ static int open_output(struct mor_extract *x, mortise_error *err)
 		return 0;
 	r = check_output(x, err);
 	if (r == 0)
-		r = mor_out_to(x->cli, x->args->output, err);
+		r = mor_out_to(x->cli->console, x->args->output, err);
 	return r == MORTISE_ENOTFOUND ? mor_fail(err, MORTISE_EINPUT, "--output %s", err->text) : r;
 }
 
@@ -348,7 +348,7 @@ static int prepare(struct mor_extract *x, mortise_error *err)
 	if (r == 0)
 		r = take_options(x, err);
 	if (r == 0)
-		r = mor_session_open(&x->session, x->cli, &x->args->plugin, defaults, err);
+		r = mor_runner_open(&x->session, x->cli->console, &x->args->plugin, defaults, err);
 	if (r == 0)
 		r = add_extractors(x, err);
 	if (r == 0 && !x->args->mime)
@@ -371,7 +371,7 @@ static void clean_up(struct mor_extract *x)
 		mortise_pool_free(x->extractors[i].pool);
 		mor_doc_free(x->extractors[i].described);
 	}
-	mor_session_close(&x->session);
+	mor_runner_close(&x->session);
 	for (size_t i = 0; x->ring && i < x->window; i++)
 		clear_job(&x->ring[i]);
 	mor_kinds_free(x);
@@ -395,16 +395,16 @@ static int extract_run(struct mor_cli *cli)
 	args->max_size = args->max_size ? args->max_size : MAX_SIZE;
 	r = prepare(&x, &err);
 	if (r == 0) {
-		mor_progress_start(&cli->progress, cli->err_terminal && x.file_count > 1, x.file_count);
+		mor_progress_start(&cli->console->progress, cli->console->err_terminal && x.file_count > 1, x.file_count);
 		work(&x);
 		exit_code = finish(&x);
 	} else if (r == MORTISE_EINVAL) {
-		exit_code = mor_fail_usage(cli, &err);
+		exit_code = mor_report_usage(cli->console, &err);
 	} else {
-		exit_code = mor_fail_error(cli, &err);
+		exit_code = mor_report_error(cli->console, &err);
 	}
 	clean_up(&x);
-	return mor_out_end(cli, true, exit_code);
+	return mor_out_end(cli->console, true, exit_code);
 }
 
 const struct mor_command mor_command_extract = {

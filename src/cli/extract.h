@@ -19,15 +19,15 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 #include "wire/json.h"
 
 struct mor_extract;
 
 struct mor_extract_args {
-	struct mor_opt_list plugins, options;
+	struct mor_text_list plugins, options;
 	uint32_t jobs;
 	struct mor_opt_count retries;
 	const char *source, *mime, *extension, *output;
@@ -90,7 +90,7 @@ struct mor_job {
 struct mor_extract {
 	struct mor_cli *cli;
 	const struct mor_extract_args *args;
-	struct mor_session session;
+	struct mor_runner session;
 	struct mor_extractor *extractors;
 	size_t extractor_count;
 	struct mor_tree option_tree;

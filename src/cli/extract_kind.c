@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/extract.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 #define INTERFACE "content_extractor_v1"
 
@@ -66,11 +66,11 @@ static void refuse(struct mor_extractor *e, const mortise_error *error, mortise_
 		x->fatal_data = data.text ? mor_strndup(data.text, data.len) : NULL;
 		return;
 	}
-	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->cli, MOR_STYLE_WARN), mor_style_err_end(x->cli));
+	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->cli->console, MOR_STYLE_WARN), mor_style_err_end(x->cli->console));
 	mor_report_text(&(struct mor_report){ .error = error, .data = data }, &text);
 	mor_buf_text(&text, "; going on without it");
 	if (!mor_buf_failed(&text))
-		mor_note_slice(x->cli, mor_buf_view(&text));
+		mor_note_slice(x->cli->console, mor_buf_view(&text));
 }
 
 /* Names what it has: most often the wrong plugin was typed. */
@@ -202,9 +202,9 @@ static void tell_no_answer(const struct mor_supports_answer *answer, const morti
 {
 	struct mor_cli *cli = answer->kind->extract->cli;
 
-	if (cli->strict)
-		mor_note(cli, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
-			 "capabilities of the handshake decide", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli),
+	if (cli->console->strict)
+		mor_note(cli->console, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
+			 "capabilities of the handshake decide", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console),
 			 mortise_plugin_name(reply->plugin));
 }
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/extract.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 /* ---- success ---- */
 
@@ -105,7 +105,7 @@ static void take_result(struct mor_job *job, const mortise_reply *reply)
 		mor_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"", mortise_plugin_name(reply->plugin));
 		return;
 	}
-	if (job->extract->cli->json)
+	if (job->extract->cli->console->json)
 		json_row(job, reply, result, content);
 	else
 		text_row(job, result, content);
@@ -137,7 +137,7 @@ static void failed_row(struct mor_job *job, const struct mor_report *report)
 	mor_report_members(&w, report);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
-	mor_out(job->extract->cli, mor_buf_view(&job->row));
+	mor_out(job->extract->cli->console, mor_buf_view(&job->row));
 }
 
 /* A failure is told on stderr in both forms; a machine that reads rows also gets one. */
@@ -151,15 +151,15 @@ void mor_job_print(struct mor_job *job)
 	};
 
 	if (job->err.code) {
-		mor_report_line(x->cli, &report);
-		if (x->cli->json)
+		mor_report_line(x->cli->console, &report);
+		if (x->cli->console->json)
 			failed_row(job, &report);
 		return;
 	}
-	if (!x->cli->json && x->file_count > 1) {
-		mor_outf(x->cli, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->cli, MOR_STYLE_TITLE),
-			 mor_job_name(job), mor_style_end(x->cli));
+	if (!x->cli->console->json && x->file_count > 1) {
+		mor_outf(x->cli->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->cli->console, MOR_STYLE_TITLE),
+			 mor_job_name(job), mor_style_end(x->cli->console));
 		x->headed = true;
 	}
-	mor_out(x->cli, mor_buf_view(&job->row));
+	mor_out(x->cli->console, mor_buf_view(&job->row));
 }

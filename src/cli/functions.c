@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "base/text.h"
-#include "cli/output.h"
+#include "console/console.h"
 
 /* ---- the list ---- */
 

@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 #define COLUMN 30 /* where the descriptions begin */
 
 static void title(struct mor_cli *cli, const char *text)
 {
-	mor_outf(cli, "\n%s%s%s\n", mor_style(cli, MOR_STYLE_TITLE), text, mor_style_end(cli));
+	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text, mor_style_end(cli->console));
 }
 
 /* Every line of `text`, after `indent`. */
@@ -19,7 +19,7 @@ static void lines(struct mor_cli *cli, const char *indent, const char *text)
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 
-		mor_outf(cli, "%s%.*s\n", len ? indent : "", (int)len, text);
+		mor_outf(cli->console, "%s%.*s\n", len ? indent : "", (int)len, text);
 		text += len + (text[len] == '\n');
 	}
 }
@@ -32,22 +32,22 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 			   option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
 			   option->arg && !mor_option_is_optional(option) ? " " : "", option->arg ? option->arg : "");
 
-	mor_outf(cli, "  %s", spelling);
+	mor_outf(cli->console, "  %s", spelling);
 	if (len >= COLUMN - 1)
-		mor_outf(cli, "\n%*s", COLUMN + 2, "");
+		mor_outf(cli->console, "\n%*s", COLUMN + 2, "");
 	else
-		mor_outf(cli, "%*s", COLUMN - len, "");
-	mor_outf(cli, "%s\n", option->help);
+		mor_outf(cli->console, "%*s", COLUMN - len, "");
+	mor_outf(cli->console, "%s\n", option->help);
 }
 
 void mor_help_command(struct mor_cli *cli, const struct mor_command *command)
 {
-	mor_outf(cli, "%smortise %s%s: %s\n", mor_style(cli, MOR_STYLE_TITLE), command->name, mor_style_end(cli),
+	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name, mor_style_end(cli->console),
 		 command->summary);
 	title(cli, "Usage:");
 	lines(cli, "  mortise ", command->usage);
 	if (command->description) {
-		mor_out_text(cli, "\n");
+		mor_out_text(cli->console, "\n");
 		lines(cli, "", command->description);
 	}
 	for (const struct mor_option_group *g = command->options; g->title; g++) {
@@ -64,15 +64,15 @@ void mor_help_all(struct mor_cli *cli)
 {
 	const char *group = NULL;
 
-	mor_outf(cli, "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
-		 mor_style(cli, MOR_STYLE_TITLE), mor_style_end(cli));
+	mor_outf(cli->console, "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
+		 mor_style(cli->console, MOR_STYLE_TITLE), mor_style_end(cli->console));
 	title(cli, "Usage:");
 	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
 	for (const struct mor_command *const *c = mor_commands; *c; c++) {
 		if (!group || strcmp(group, (*c)->group) != 0)
 			title(cli, (*c)->group);
 		group = (*c)->group;
-		mor_outf(cli, "  %s%-14s%s %s\n", mor_style(cli, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli),
+		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli->console),
 			 (*c)->summary);
 	}
 	title(cli, "A plugin is");
@@ -110,7 +110,7 @@ static int help_run(struct mor_cli *cli)
 	command = mor_command_find(cli->words.item[0]);
 	if (!command) {
 		mor_command_unknown(cli->words.item[0], &err);
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	}
 	mor_help_command(cli, command);
 	return 0;

@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/index.h"
-#include "cli/output.h"
-#include "cli/session.h"
-#include "cli/signals.h"
-#include "cli/watch.h"
+#include "console/report.h"
+#include "runner/runner.h"
+#include "console/signals.h"
+#include "runner/watch.h"
 #include "kythe/atype.h"
 #include "kythe/digest.h"
 
@@ -57,14 +57,14 @@ static void on_warning(const char *text, void *arg)
 	struct mor_index *x = arg;
 	char line[1100];
 
-	mor_note(x->cli, "warning: %s", mor_printable(mor_slice_of(text), line, sizeof(line)));
+	mor_note(x->cli->console, "warning: %s", mor_printable(mor_slice_of(text), line, sizeof(line)));
 }
 
 static void kzip_warning(const char *text, void *arg)
 {
 	struct mor_index *x = arg;
 
-	if (x->cli->verbose)
+	if (x->cli->console->verbose)
 		on_warning(text, x);
 }
 
@@ -72,13 +72,13 @@ static void on_unit(const struct mor_unit_end *end, void *arg)
 {
 	struct mor_index *x = arg;
 
-	x->cli->progress.done++;
+	x->cli->console->progress.done++;
 	x->records += end->records;
 	if (end->empty)
 		mor_index_note_empty(x, end);
 	if (!end->reason)
 		return;
-	x->cli->progress.failed++;
+	x->cli->console->progress.failed++;
 	mor_index_note_failure(x, end);
 }
 
@@ -100,7 +100,7 @@ static void on_log(const struct mor_unit_log *log, void *arg)
 		mor_buf_text(&line, ": ");
 	mor_buf_text(&line, log->text);
 	mor_printable(mor_buf_view(&line), text, sizeof(text));
-	mor_note(x->cli, "%s", text);
+	mor_note(x->cli->console, "%s", text);
 	if (x->log)
 		fprintf(x->log, "%s\n", text);
 	mor_index_note_message(x, log);
@@ -108,7 +108,7 @@ static void on_log(const struct mor_unit_log *log, void *arg)
 
 static void on_event(const mortise_event *event, void *arg)
 {
-	mor_watch_event(event, ((struct mor_index *)arg)->cli);
+	mor_watch_event(event, ((struct mor_index *)arg)->cli->console);
 }
 
 /* ---- records ---- */
@@ -230,7 +230,7 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 
-	mor_session_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, &x->analyzer);
+	mor_runner_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, &x->analyzer);
 	x->analyzer.dialect = "kythe";
 	return mor_driver_new(&opt, &x->driver, err);
 }
@@ -274,7 +274,7 @@ static int prepare(struct mor_index *x, mortise_error *err)
 	if (r == 0)
 		r = load_rules(x, &sha, err);
 	if (r == 0)
-		r = mor_session_open(&x->session, x->cli, &x->args->plugin, x->args->lenient ? lenient : strict, err);
+		r = mor_runner_open(&x->session, x->cli->console, &x->args->plugin, x->args->lenient ? lenient : strict, err);
 	if (r == 0)
 		r = open_stager(x, err);
 	if (r == 0)
@@ -295,9 +295,9 @@ static void tell_resumed(struct mor_index *x)
 	const char *damage = mor_result_damage(x->result);
 
 	if (damage)
-		mor_note(x->cli, "warning: %s; going back to the last good record", damage);
+		mor_note(x->cli->console, "warning: %s; going back to the last good record", damage);
 	if (x->args->resume)
-		mor_note(x->cli, "resuming: %zu of %zu units are there%s", found.kept, x->ref_count,
+		mor_note(x->cli->console, "resuming: %zu of %zu units are there%s", found.kept, x->ref_count,
 			 found.dropped ? ", those after them are done again" : "");
 }
 
@@ -314,9 +314,9 @@ static void mind_signals(struct mor_index *x)
 	if (count == x->signals)
 		return;
 	if (x->signals == 0)
-		mor_note(x->cli, "stopping: analyzers have 10 s to end; once more kills them at once");
+		mor_note(x->cli->console, "stopping: analyzers have 10 s to end; once more kills them at once");
 	else if (x->signals == 1)
-		mor_note(x->cli, "killing the analyzers");
+		mor_note(x->cli->console, "killing the analyzers");
 	mor_driver_stop(x->driver, count > 1);
 	x->signals = count;
 }
@@ -327,9 +327,9 @@ static void work(struct mor_index *x)
 		int wait = mor_driver_step(x->driver);
 
 		mind_signals(x);
-		mor_progress_draw(&x->cli->progress);
+		mor_progress_draw(&x->cli->console->progress);
 		if (!mor_driver_finished(x->driver))
-			mortise_host_wait(x->session.host, least(wait, x->cli->progress.on ? REDRAW_MS : -1));
+			mortise_host_wait(x->session.host, least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
 	}
 }
 
@@ -338,7 +338,7 @@ static void clean_up(struct mor_index *x)
 	mor_driver_free(x->driver);
 	mor_result_free(x->result);
 	mor_stager_free(x->stager);
-	mor_session_close(&x->session);
+	mor_runner_close(&x->session);
 	mor_vname_rules_free(x->rules);
 	for (size_t i = 0; x->kzips && i < x->cli->words.count; i++)
 		mor_kzip_free(x->kzips[i]);
@@ -360,18 +360,18 @@ static int index_run(struct mor_cli *cli)
 	r = prepare(&x, &err);
 	if (r == 0) {
 		tell_resumed(&x);
-		mor_progress_start(&cli->progress, cli->err_terminal, x.ref_count);
+		mor_progress_start(&cli->console->progress, cli->console->err_terminal, x.ref_count);
 		mor_driver_start(x.driver, x.result);
 		work(&x);
 		mor_driver_tidy(x.driver);
-		mor_progress_clear(&cli->progress);
+		mor_progress_clear(&cli->console->progress);
 		if (!x.signals && !mor_driver_failure(x.driver))
 			mor_result_finish(x.result, &x.failure);
 		exit_code = mor_index_report(&x);
 	} else if (r == MORTISE_EINVAL) {
-		exit_code = mor_fail_usage(cli, &err);
+		exit_code = mor_report_usage(cli->console, &err);
 	} else {
-		exit_code = mor_fail_error(cli, &err);
+		exit_code = mor_report_error(cli->console, &err);
 	}
 	clean_up(&x);
 	return exit_code;

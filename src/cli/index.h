@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 #include "kythe/digest.h"
 #include "kythe/driver.h"
 
@@ -13,7 +13,7 @@ struct mor_index_args {
 	const char *analyzer, *output, *format, *vnames, *view, *cache, *log;
 	uint32_t jobs;
 	struct mor_opt_count retries;
-	struct mor_opt_list types;
+	struct mor_text_list types;
 	bool resume, lenient;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
@@ -22,7 +22,7 @@ struct mor_index_args {
 struct mor_index {
 	struct mor_cli *cli;
 	const struct mor_index_args *args;
-	struct mor_session session;
+	struct mor_runner session;
 	mortise_plugin_options analyzer;
 	struct mor_kzip **kzips;
 	struct mor_record_ref *refs;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/index.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 #define MESSAGES_LIMIT ((size_t)16 << 20) /* of the report; --log has them all */
 
@@ -37,7 +37,7 @@ void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end)
 	struct mor_writer w = { .out = &x->empties };
 	char title[300];
 
-	mor_note(x->cli, "warning: %s: the analyzer wrote nothing%s", printable_title(end, title, sizeof(title)),
+	mor_note(x->cli->console, "warning: %s: the analyzer wrote nothing%s", printable_title(end, title, sizeof(title)),
 		 end->earlier ? " (in an earlier run)" : "");
 	begin_unit(&w, end);
 	mor_w_pair_bool(&w, "earlier", end->earlier);
@@ -50,7 +50,7 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 	char title[300], reason[800];
 
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
-	mor_note(x->cli, "%sfailed%s: %s: %s%s", mor_style_err(x->cli, MOR_STYLE_BAD), mor_style_err_end(x->cli),
+	mor_note(x->cli->console, "%sfailed%s: %s: %s%s", mor_style_err(x->cli->console, MOR_STYLE_BAD), mor_style_err_end(x->cli->console),
 		 printable_title(end, title, sizeof(title)), reason, end->earlier ? " (in an earlier run)" : "");
 	x->breaches += end->code == MORTISE_EPROTO || end->code == MORTISE_EVIOLATION;
 	begin_unit(&w, end);
@@ -65,7 +65,7 @@ void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log)
 {
 	struct mor_writer w = { .out = &x->messages };
 
-	if (!x->cli->json || x->messages.len > MESSAGES_LIMIT)
+	if (!x->cli->console->json || x->messages.len > MESSAGES_LIMIT)
 		return;
 	begin_element(&x->messages);
 	mor_w_object(&w);
@@ -169,9 +169,9 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_end(&w);
 	/* The result itself may be on stdout; then the report is on stderr. */
 	if (x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_out_json(x->cli, mor_buf_view(&json));
+		mor_out_json(x->cli->console, mor_buf_view(&json));
 	else
-		mor_note_slice(x->cli, mor_buf_view(&json));
+		mor_note_slice(x->cli->console, mor_buf_view(&json));
 }
 
 static void report_text(struct mor_index *x)
@@ -183,10 +183,10 @@ static void report_text(struct mor_index *x)
 
 	if (result.empty)
 		snprintf(empty, sizeof(empty), " (%zu empty)", result.empty);
-	mor_note(x->cli, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
+	mor_note(x->cli->console, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
 		 result.failed, x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli, "%zu units are left: the same command with --resume goes on%s%s%s", x->ref_count - settled,
+		mor_note(x->cli->console, "%zu units are left: the same command with --resume goes on%s%s%s", x->ref_count - settled,
 			 settled ? "; those that are done are in " : "", settled ? x->args->output : "", settled ? ".partial" : "");
 }
 
@@ -198,16 +198,16 @@ int mor_index_report(struct mor_index *x)
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 
 	if (mended)
-		mor_note(x->cli, "warning: %" PRIu64 " %s in %s had been altered: written anew from the archive", mended,
+		mor_note(x->cli->console, "warning: %" PRIu64 " %s in %s had been altered: written anew from the archive", mended,
 			 mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
-	if (x->cli->json)
+	if (x->cli->console->json)
 		report_json(x, ok);
 	else
 		report_text(x);
 	if (x->signals)
 		return 130;
 	if (failure) {
-		mor_report_line(x->cli, &(struct mor_report){ .error = failure });
+		mor_report_line(x->cli->console, &(struct mor_report){ .error = failure });
 		return mortise_status_exit_code(failure->code);
 	}
 	return ok ? 0 : x->breaches ? mortise_status_exit_code(MORTISE_EPROTO) : 1;

@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/info.h"
-#include "cli/output.h"
-#include "cli/session.h"
-#include "cli/signals.h"
-#include "cli/watch.h"
+#include "console/report.h"
+#include "runner/runner.h"
+#include "console/signals.h"
+#include "runner/watch.h"
 #include "wire/json.h"
 
 struct info_args {
@@ -38,7 +38,7 @@ struct run {
 	struct mor_cli *cli;
 	const struct info_args *args;
 	const char *typed;
-	struct mor_session session;
+	struct mor_runner session;
 	mortise_plugin *plugin;
 	int64_t asked_ms; /* when it was ready for the question */
 	bool settled; /* the health call has ended */
@@ -118,7 +118,7 @@ static void on_event(const mortise_event *event, void *arg)
 
 	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY)
 		run->asked_ms = mor_clock_ms();
-	mor_watch_event(event, run->cli);
+	mor_watch_event(event, run->cli->console);
 }
 
 static bool health_done(void *arg)
@@ -140,7 +140,7 @@ static int ask_health(struct run *run, const char *method)
 	run->asked_ms = mor_clock_ms();
 	r = mortise_call_start(run->plugin, method, (mortise_json){ 0 }, &opt, NULL, &run->err);
 	if (r == 0)
-		r = mor_session_run(&run->session, health_done, run);
+		r = mor_runner_run(&run->session, health_done, run);
 	return r < 0 ? r : run->status;
 }
 
@@ -169,7 +169,7 @@ static int just_start(struct run *run)
 	int r = mortise_plugin_start(run->plugin, &run->err), state;
 
 	if (r == 0)
-		r = mor_session_run(&run->session, started, run);
+		r = mor_runner_run(&run->session, started, run);
 	state = mortise_plugin_state(run->plugin);
 	if (r < 0 || state == MORTISE_READY)
 		return r;
@@ -232,7 +232,7 @@ static void show_json(struct run *run, const struct mor_value *describe)
 			mor_w_value(&w, it.value);
 	}
 	mor_w_end(&w);
-	mor_out_json(run->cli, mor_buf_view(&json));
+	mor_out_json(run->cli->console, mor_buf_view(&json));
 }
 
 static int show(struct run *run)
@@ -244,13 +244,13 @@ static int show(struct run *run)
 
 	if (r < 0) {
 		mor_fail(&err, r, "describe: %s", mortise_status_text(r));
-		return mor_fail_error(run->cli, &err);
+		return mor_report_error(run->cli->console, &err);
 	}
 	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, &err);
 	mortise_free(json);
 	if (r < 0)
-		return mor_fail_error(run->cli, &err);
-	if (run->cli->json)
+		return mor_report_error(run->cli->console, &err);
+	if (run->cli->console->json)
 		show_json(run, mor_doc_root(doc));
 	else
 		mor_info_page(run->cli, mor_doc_root(doc), &run->health);
@@ -262,17 +262,17 @@ static int prepare(struct run *run)
 {
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
-	int r = mor_session_target(run->cli, &run->typed, &argv, &run->err);
+	int r = mor_cli_target(run->cli, &run->typed, &argv, &run->err);
 
 	if (r == 0 && run->cli->words.count)
 		r = mor_fail(&run->err, MORTISE_EINVAL, "info takes one PLUGIN");
 	if (r == 0)
-		r = mor_session_open(&run->session, run->cli, &run->args->plugin, NULL, &run->err);
+		r = mor_runner_open(&run->session, run->cli->console, &run->args->plugin, NULL, &run->err);
 	if (r == 0 && run->session.timeout_ms)
 		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of yours; say which: --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
-	mor_session_plugin_options(&run->session, run->typed, argv, &opt);
+	mor_runner_plugin_options(&run->session, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = on_event;
 	opt.arg = run;
@@ -286,7 +286,7 @@ static int judge_end(struct run *run, int exit_code)
 
 	if (mortise_plugin_state(run->plugin) != MORTISE_FAILED || why(run, &err) != MORTISE_EVIOLATION)
 		return exit_code;
-	mor_report_line(run->cli, &(struct mor_report){ .error = &err });
+	mor_report_line(run->cli->console, &(struct mor_report){ .error = &err });
 	return mortise_status_exit_code(MORTISE_EVIOLATION);
 }
 
@@ -295,16 +295,16 @@ static int start_and_show(struct run *run)
 {
 	int r = run->args->no_start ? 0 : start(run), exit_code = 0;
 
-	if (mor_signals_count() == 0 && (r == 0 || !run->cli->json))
+	if (mor_signals_count() == 0 && (r == 0 || !run->cli->console->json))
 		exit_code = show(run);
 	if (!run->args->no_start)
-		mor_session_stop_plugin(&run->session, run->plugin);
+		mor_runner_stop_plugin(&run->session, run->plugin);
 	if (mor_signals_count())
-		return mor_fail_interrupted(run->cli, mor_signals_exit_code());
+		return mor_report_interrupted(run->cli->console, mor_signals_exit_code());
 	if (r < 0) {
 		mortise_json data = { run->data, run->data ? strlen(run->data) : 0 };
 
-		return mor_fail_cli(run->cli, &(struct mor_report){ .error = &run->err, .data = data });
+		return mor_report_fail(run->cli->console, &(struct mor_report){ .error = &run->err, .data = data });
 	}
 	return judge_end(run, exit_code);
 }
@@ -317,11 +317,11 @@ static int info_run(struct mor_cli *cli)
 	if (r == 0)
 		exit_code = start_and_show(&run);
 	else if (r == MORTISE_EINVAL)
-		exit_code = mor_fail_usage(cli, &run.err);
+		exit_code = mor_report_usage(cli->console, &run.err);
 	else
-		exit_code = mor_fail_error(cli, &run.err);
+		exit_code = mor_report_error(cli->console, &run.err);
 	mortise_plugin_unref(run.plugin);
-	mor_session_close(&run.session);
+	mor_runner_close(&run.session);
 	mor_free(run.data);
 	mor_free(run.health.result);
 	return exit_code;

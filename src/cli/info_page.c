@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cli/info.h"
-#include "cli/output.h"
+#include "console/console.h"
 
 /* ---- values as one printable line ---- */
 
@@ -29,10 +29,10 @@ static bool absent(const struct mor_value *value)
 
 static void row(struct mor_cli *cli, const char *label, const char *text)
 {
-	mor_outf(cli, "%s%s%s", mor_style(cli, MOR_STYLE_LABEL), label, mor_style_end(cli));
+	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_LABEL), label, mor_style_end(cli->console));
 	if (*text)
-		mor_outf(cli, "%*s%s", 14 - (int)strlen(label), "", text);
-	mor_out_text(cli, "\n");
+		mor_outf(cli->console, "%*s%s", 14 - (int)strlen(label), "", text);
+	mor_out_text(cli->console, "\n");
 }
 
 static void value_row(struct mor_cli *cli, const char *label, const struct mor_value *value)
@@ -94,7 +94,7 @@ static void print_table(struct mor_cli *cli, struct libscols_table *table)
 
 			while (used && at[used - 1] == ' ')
 				used--;
-			mor_outf(cli, "  %.*s\n", (int)used, at);
+			mor_outf(cli->console, "  %.*s\n", (int)used, at);
 			at += len + (at[len] == '\n');
 		}
 	}
@@ -177,11 +177,11 @@ static void identity(struct mor_cli *cli, const struct mor_value *d)
 	char name[200], version[100];
 	const struct mor_value *hello = mor_json_get(d, "identity");
 
-	mor_outf(cli, "%s%s%s", mor_style(cli, MOR_STYLE_TITLE), shown(mor_json_get(d, "name"), name, sizeof(name)),
-		 mor_style_end(cli));
+	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_TITLE), shown(mor_json_get(d, "name"), name, sizeof(name)),
+		 mor_style_end(cli->console));
 	if (!absent(mor_json_get(d, "version")))
-		mor_outf(cli, " %s", shown(mor_json_get(d, "version"), version, sizeof(version)));
-	mor_out_text(cli, "\n");
+		mor_outf(cli->console, " %s", shown(mor_json_get(d, "version"), version, sizeof(version)));
+	mor_out_text(cli->console, "\n");
 	value_row(cli, "description", mor_json_get(d, "description"));
 	value_row(cli, "author", mor_json_get(hello, "author"));
 	value_row(cli, "dialect", mor_json_get(d, "dialect"));
@@ -207,13 +207,13 @@ static void capabilities(struct mor_cli *cli, const struct mor_value *object)
 	while (mor_json_next(&it)) {
 		struct mor_json_iter member = mor_json_iter(it.value);
 
-		mor_outf(cli, "  %s", mor_printable(it.name, name, sizeof(name)));
+		mor_outf(cli->console, "  %s", mor_printable(it.name, name, sizeof(name)));
 		if (mor_json_type(it.value) != MOR_JSON_OBJECT)
-			mor_outf(cli, ": %s", shown(it.value, text, sizeof(text)));
-		mor_out_text(cli, "\n");
+			mor_outf(cli->console, ": %s", shown(it.value, text, sizeof(text)));
+		mor_out_text(cli->console, "\n");
 		while (mor_json_type(it.value) == MOR_JSON_OBJECT && mor_json_next(&member)) {
-			mor_outf(cli, "    %s: ", mor_printable(member.name, name, sizeof(name)));
-			mor_outf(cli, "%s\n", shown(member.value, text, sizeof(text)));
+			mor_outf(cli->console, "    %s: ", mor_printable(member.name, name, sizeof(name)));
+			mor_outf(cli->console, "%s\n", shown(member.value, text, sizeof(text)));
 		}
 	}
 }
@@ -231,11 +231,11 @@ static void parameters(struct mor_cli *cli, const struct mor_value *schema)
 
 		while (mor_json_next(&required))
 			must = must || mor_slice_eq(mor_json_string(required.value), it.name);
-		mor_outf(cli, "    %s (%s%s)", mor_printable(it.name, name, sizeof(name)),
+		mor_outf(cli->console, "    %s (%s%s)", mor_printable(it.name, name, sizeof(name)),
 			 absent(type) ? "any" : shown(type, text, sizeof(text)), must ? ", required" : "");
 		if (mor_json_string(doc).len)
-			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
-		mor_out_text(cli, "\n");
+			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli->console, "\n");
 	}
 }
 
@@ -251,10 +251,10 @@ static void actions(struct mor_cli *cli, const struct mor_value *list)
 	while (mor_json_next(&it)) {
 		const struct mor_value *doc = mor_json_get(it.value, "description");
 
-		mor_outf(cli, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		mor_outf(cli->console, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
 		if (!absent(doc))
-			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
-		mor_out_text(cli, "\n");
+			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli->console, "\n");
 		parameters(cli, mor_json_get(it.value, "parameters"));
 	}
 }
@@ -275,13 +275,13 @@ static void commands(struct mor_cli *cli, const struct mor_value *list)
 
 		if (absent(mor_json_get(it.value, "name")))
 			continue;
-		mor_outf(cli, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		mor_outf(cli->console, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
 		for (; mor_json_next(&alias); before = ", ")
-			mor_outf(cli, "%s%s", before, shown(alias.value, text, sizeof(text)));
-		mor_out_text(cli, *before == ',' ? ")" : "");
+			mor_outf(cli->console, "%s%s", before, shown(alias.value, text, sizeof(text)));
+		mor_out_text(cli->console, *before == ',' ? ")" : "");
 		if (mor_json_string(doc).len)
-			mor_outf(cli, ": %s", shown(doc, text, sizeof(text)));
-		mor_out_text(cli, "\n");
+			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+		mor_out_text(cli->console, "\n");
 	}
 }
 
@@ -292,7 +292,7 @@ static void state(struct mor_cli *cli, const struct mor_value *d)
 	const char *name = mor_json_text(mor_json_get(d, "state"), "unknown");
 	bool bad = strcmp(name, "failed") == 0;
 
-	mor_buf_printf(&line, "%s%s%s", mor_style(cli, bad ? MOR_STYLE_BAD : MOR_STYLE_GOOD), name, mor_style_end(cli));
+	mor_buf_printf(&line, "%s%s%s", mor_style(cli->console, bad ? MOR_STYLE_BAD : MOR_STYLE_GOOD), name, mor_style_end(cli->console));
 	if (pid > 0)
 		mor_buf_printf(&line, " (process %lld)", (long long)pid);
 	mor_buf_byte(&line, '\0');
@@ -338,8 +338,8 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 	if (!answered && healthy < 0)
 		return;
 	if (healthy >= 0)
-		mor_buf_printf(&line, "%s%s%s", mor_style(cli, healthy ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
-			       healthy ? "healthy" : "not healthy", mor_style_end(cli));
+		mor_buf_printf(&line, "%s%s%s", mor_style(cli->console, healthy ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
+			       healthy ? "healthy" : "not healthy", mor_style_end(cli->console));
 	if (*asked->status)
 		mor_buf_printf(&line, "%s\"%s\"", line.len ? ": " : "", asked->status);
 	if (!answered && !absent(mor_json_get(told, "reason")))
@@ -364,10 +364,10 @@ static void confinement(struct mor_cli *cli, const struct mor_value *told)
 
 	value_row(cli, "confinement", mor_json_get(told, "text"));
 	if (mor_json_bool(mor_json_get(policy, "unconfined"), false))
-		mor_outf(cli, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "", mor_style(cli, MOR_STYLE_WARN),
-			 mor_style_end(cli));
+		mor_outf(cli->console, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "", mor_style(cli->console, MOR_STYLE_WARN),
+			 mor_style_end(cli->console));
 	for (mor_json_next(&it); mor_json_next(&it);)
-		mor_outf(cli, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
+		mor_outf(cli->console, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
 }
 
 /* The few that a person looks for; --json has them all. */
@@ -391,7 +391,7 @@ static void warnings(struct mor_cli *cli, const struct mor_value *list)
 	char text[600];
 
 	while (mor_json_next(&it))
-		mor_outf(cli, "%s%-13s%s %s\n", mor_style(cli, MOR_STYLE_WARN), "warning", mor_style_end(cli),
+		mor_outf(cli->console, "%s%-13s%s %s\n", mor_style(cli->console, MOR_STYLE_WARN), "warning", mor_style_end(cli->console),
 			 shown(it.value, text, sizeof(text)));
 }
 

@@ -10,15 +10,15 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 #include "cli/undo.h"
 #include "policy/policy.h"
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;
 	bool write, undo, network, spawn, pidns;
-	struct mor_opt_list read, limit, env;
+	struct mor_text_list read, limit, env;
 	uint32_t landlock_abi;
 	struct mor_common_args common;
 };
@@ -59,7 +59,7 @@ static const struct mor_option_group groups[] = {
 /* ---- the policy as the library takes it ---- */
 
 struct pairs {
-	struct mor_opt_list list; /* all are ours */
+	struct mor_text_list list; /* all are ours */
 	mortise_error *err;
 };
 
@@ -77,7 +77,7 @@ static int add(struct pairs *pairs, const char *key, const char *value)
 
 	mor_buf_printf(&text, "%s=%s", key, value);
 	pair = mor_buf_detach(&text);
-	if (pair && mor_opt_list_add(&pairs->list, pair) == 0)
+	if (pair && mor_text_list_add(&pairs->list, pair) == 0)
 		return 0;
 	mor_free(pair);
 	return mor_fail(pairs->err, MORTISE_ENOMEM, "out of memory");
@@ -160,9 +160,9 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_violation what = { name, result->syscall, result->path, result->rule, MOR_FROM_COMMAND };
 
-	mor_report_line(cli, &(struct mor_report){ .error = err });
-	if (cli->json && mor_violation_json(&what, &json) == 0)
-		mor_note_slice(cli, mor_buf_view(&json));
+	mor_report_line(cli->console, &(struct mor_report){ .error = err });
+	if (cli->console->json && mor_violation_json(&what, &json) == 0)
+		mor_note_slice(cli->console, mor_buf_view(&json));
 	return result->exit_code;
 }
 
@@ -172,13 +172,13 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	if (r == MORTISE_EVIOLATION)
 		return report_violation(cli, opt->name, result, err);
 	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, err);
+		return mor_report_usage(cli->console, err);
 	if (r < 0)
-		return mor_fail_error(cli, err);
+		return mor_report_error(cli->console, err);
 	if (result->timed_out)
-		mor_note(cli, "timeout: %s: its wall time was over", opt->name);
-	else if (cli->verbose)
-		mor_note(cli, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
+		mor_note(cli->console, "timeout: %s: its wall time was over", opt->name);
+	else if (cli->console->verbose)
+		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
@@ -193,7 +193,7 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_undoi
 		return 0;
 	if (!realpath(args->workspace, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
-	*undoing = (struct mor_undoing){ .cli = cli, .without = "leave --undo away" };
+	*undoing = (struct mor_undoing){ .console = cli->console, .without = "leave --undo away" };
 	r = mor_undoing_begin(undoing, real, name, pairs->err);
 	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
 }
@@ -211,7 +211,7 @@ static int jail_run(struct mor_cli *cli)
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
 		mor_fail(&err, MORTISE_EINVAL, "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	}
 	opt.name = mor_base_name(cli->words.tail[0]);
 	r = make_policy(args, &pairs);

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 #include "kythe/path.h"
 
 #define FIELD(name) offsetof(struct mor_kzip_args, name)
@@ -45,7 +45,7 @@ static void on_warning(const char *text, void *arg)
 {
 	const struct mor_kzip_warned *warned = arg;
 
-	mor_note(warned->cli, "warning: %s: %s", warned->path, text);
+	mor_note(warned->cli->console, "warning: %s: %s", warned->path, text);
 }
 
 int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned, struct mor_kzip **ret,
@@ -73,13 +73,13 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 
 	bool to_stdout = strcmp(args->output, "-") == 0 || strcmp(args->output, "/dev/stdout") == 0;
 
-	if (!cli->json) {
+	if (!cli->console->json) {
 		mor_buf_printf(&json, "%s: %zu %s, %zu %s", args->output, units, units == 1 ? "unit" : "units", files,
 			       files == 1 ? "file" : "files");
 		if (to_stdout)
-			mor_note_slice(cli, mor_buf_view(&json));
+			mor_note_slice(cli->console, mor_buf_view(&json));
 		else
-			mor_outf(cli, "%.*s\n", (int)json.len, json.data);
+			mor_outf(cli->console, "%.*s\n", (int)json.len, json.data);
 		return;
 	}
 	mor_w_object(&w);
@@ -91,9 +91,9 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 	mor_w_end(&w);
 	/* The archive itself may be on stdout; then the report is on stderr. */
 	if (to_stdout)
-		mor_note_slice(cli, mor_buf_view(&json));
+		mor_note_slice(cli->console, mor_buf_view(&json));
 	else
-		mor_out_json(cli, mor_buf_view(&json));
+		mor_out_json(cli->console, mor_buf_view(&json));
 }
 
 /* ---- merge ---- */
@@ -124,7 +124,7 @@ static int merge(struct mor_cli *cli, mortise_error *err)
 	for (size_t i = 1; r == 0 && i < cli->words.count; i++) {
 		r = add_archive(cli, writer, cli->words.item[i], err);
 		if (mor_signals_count())
-			return mor_fail_interrupted(cli, mor_signals_exit_code());
+			return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	}
 	if (r == 0)
 		r = mor_kzip_writer_finish(writer, err);
@@ -169,8 +169,8 @@ static int to_stdout(const void *bytes, size_t len, void *arg)
 {
 	struct cat *cat = arg;
 
-	mor_out(cat->cli, (struct mor_slice){ bytes, len });
-	return mor_out_broken(cat->cli) || mor_signals_count() ? mor_fail(cat->err, MORTISE_ECANCELED, "stopped") : 0;
+	mor_out(cat->cli->console, (struct mor_slice){ bytes, len });
+	return mor_out_broken(cat->cli->console) || mor_signals_count() ? mor_fail(cat->err, MORTISE_ECANCELED, "stopped") : 0;
 }
 
 static int cat_file(struct cat *cat, const char *digest)
@@ -190,7 +190,7 @@ static int cat_unit(struct cat *cat, size_t number)
 	if (r == 0)
 		r = mor_unit_write_json(unit, &json, cat->err);
 	if (r == 0)
-		mor_out_json(cat->cli, mor_buf_view(&json));
+		mor_out_json(cat->cli->console, mor_buf_view(&json));
 	return r;
 }
 
@@ -287,7 +287,7 @@ static int cat(struct mor_cli *cli, mortise_error *err)
 	cat.kzip = kzip;
 	r = args->unit ? cat_of_unit(&cat, args->unit, word) : cat_word(&cat, word);
 	if (mor_signals_count())
-		return mor_fail_interrupted(cli, mor_signals_exit_code());
+		return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	return r;
 }
 
@@ -326,8 +326,8 @@ static int kzip_run(struct mor_cli *cli)
 	int r = run_action(cli, &err);
 
 	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, &err);
-	return r < 0 ? mor_fail_error(cli, &err) : r;
+		return mor_report_usage(cli->console, &err);
+	return r < 0 ? mor_report_error(cli->console, &err) : r;
 }
 
 const struct mor_command mor_command_kzip = {

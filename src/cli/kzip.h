@@ -20,7 +20,7 @@
 
 struct mor_kzip_args {
 	const char *output, *language, *corpus, *vnames, *compile_commands, *encoding, *unit;
-	struct mor_opt_list sources, inputs;
+	struct mor_text_list sources, inputs;
 	uint32_t jobs;
 	bool verify;
 	struct mor_common_args common;

@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/kzip.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 #include "wire/json.h"
 
 #define JOBS_MAX 256
@@ -101,8 +101,8 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 static void told_failure(struct run *run, const struct job *job, const mortise_error *err)
 {
 	run->failed++;
-	run->creation->cli->progress.failed++;
-	mor_report_line(run->creation->cli, &(struct mor_report){ .error = err, .subject = job->file });
+	run->creation->cli->console->progress.failed++;
+	mor_report_line(run->creation->cli->console, &(struct mor_report){ .error = err, .subject = job->file });
 }
 
 static int record(struct run *run, const struct job *job, const struct mor_strings *files, mortise_error *err)
@@ -132,8 +132,8 @@ static void settle(struct run *run, struct job *job, int status)
 		told_failure(run, job, &err);
 	job_fini(job);
 	run->busy--;
-	run->creation->cli->progress.done++;
-	mor_progress_draw(&run->creation->cli->progress);
+	run->creation->cli->console->progress.done++;
+	mor_progress_draw(&run->creation->cli->console->progress);
 }
 
 /* All our children are compilers that were started here. Interrupted by a signal: back to the caller, who looks. */
@@ -168,7 +168,7 @@ static void start(struct run *run, const struct mor_value *entry)
 	}
 	job->file = job->file ? job->file : "?";
 	told_failure(run, job, &err);
-	run->creation->cli->progress.done++;
+	run->creation->cli->console->progress.done++;
 	job_fini(job);
 }
 
@@ -222,11 +222,11 @@ static int run_all(struct run *run, const struct mor_value *root, mortise_error 
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	for (size_t i = 0; i < run->limit; i++)
 		run->jobs[i].asking = (struct mor_asking){ .out = -1, .err = -1 };
-	mor_progress_start(&cli->progress, cli->err_terminal, mor_json_size(root));
+	mor_progress_start(&cli->console->progress, cli->console->err_terminal, mor_json_size(root));
 	work(run, root);
 	for (size_t i = 0; i < run->limit; i++)
 		job_fini(&run->jobs[i]);
-	mor_progress_clear(&cli->progress);
+	mor_progress_clear(&cli->console->progress);
 	return 0;
 }
 

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/kzip.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 
 static size_t tail_count(const char *const *tail)
 {
@@ -124,7 +124,7 @@ static int finish(struct mor_creation *creation, size_t failed, mortise_error *e
 	int r;
 
 	if (mor_signals_count())
-		return mor_fail_interrupted(creation->cli, mor_signals_exit_code());
+		return mor_report_interrupted(creation->cli->console, mor_signals_exit_code());
 	if (mor_kzip_writer_units(creation->writer) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded", creation->args->output);
 	r = mor_kzip_writer_finish(creation->writer, err);

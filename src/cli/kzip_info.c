@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/kzip.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 
 #define SHORT_DIGEST 16
 
@@ -30,7 +30,7 @@ static void told(struct info *info, const mortise_error *err)
 {
 	info->broken++;
 	info->last = *err;
-	mor_report_line(info->cli, &(struct mor_report){ .error = err });
+	mor_report_line(info->cli->console, &(struct mor_report){ .error = err });
 }
 
 /* ---- units ---- */
@@ -183,12 +183,12 @@ static void show_page(struct info *info)
 	const struct mor_kzip *kzip = info->kzip;
 	char bytes[32], *text = NULL;
 
-	mor_outf(info->cli, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip), mor_kzip_unit_count(kzip),
+	mor_outf(info->cli->console, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip), mor_kzip_unit_count(kzip),
 		 mor_kzip_unit_count(kzip) == 1 ? "unit" : "units", mor_kzip_encoding_name(mor_kzip_encoding(kzip)),
 		 mor_kzip_file_count(kzip), mor_kzip_file_count(kzip) == 1 ? "file" : "files",
 		 mor_format_bytes(all_bytes(kzip), bytes));
 	if (mor_kzip_unit_count(kzip) && scols_print_table_to_string(info->table, &text) == 0)
-		mor_outf(info->cli, "%s\n", text);
+		mor_outf(info->cli->console, "%s\n", text);
 	free(text);
 }
 
@@ -222,7 +222,7 @@ static int page_json(struct info *info, mortise_error *err)
 	mor_w_end(w);
 	if (mor_buf_failed(w->out))
 		return mor_fail(err, w->out->status, "%s", mortise_status_text(w->out->status));
-	mor_out_json(info->cli, mor_buf_view(w->out));
+	mor_out_json(info->cli->console, mor_buf_view(w->out));
 	return 0;
 }
 
@@ -233,7 +233,7 @@ int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_kzip_warned warned;
-	struct info info = { .cli = cli, .w = { .out = cli->json ? &json : NULL } };
+	struct info info = { .cli = cli, .w = { .out = cli->console->json ? &json : NULL } };
 	int r;
 
 	if (cli->words.count != 2)
@@ -244,13 +244,13 @@ int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
 	info.kzip = kzip;
 	if (args->verify)
 		verify_files(&info);
-	r = cli->json ? page_json(&info, err) : page(&info, err);
+	r = cli->console->json ? page_json(&info, err) : page(&info, err);
 	if (r < 0)
 		return r;
 	if (mor_signals_count())
-		return mor_fail_interrupted(cli, mor_signals_exit_code());
+		return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	if (info.missing)
-		mor_note(cli, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip), info.missing,
+		mor_note(cli->console, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip), info.missing,
 			 info.missing == 1 ? "input is" : "inputs are");
 	return info.broken ? mortise_status_exit_code(info.last.code) : 0;
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/kzip.h"
-#include "cli/output.h"
+#include "console/console.h"
 #include "kythe/digest.h"
 #include "kythe/path.h"
 

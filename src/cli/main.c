@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/signals.h"
+#include "console/report.h"
+#include "console/signals.h"
 #include "proc/helper.h"
 
 #define FIELD(name) offsetof(struct mor_common_args, name)
@@ -63,8 +63,8 @@ static int run_parsed(struct mor_cli *cli)
 	const struct mor_command *command = cli->command;
 	const struct mor_common_args *common = (const void *)((char *)cli->args + command->common);
 
-	cli->json = common->json;
-	cli->verbose = common->verbose;
+	cli->console->json = common->json;
+	cli->console->verbose = common->verbose;
 	if (common->help) {
 		mor_help_command(cli, command);
 		return 0;
@@ -80,12 +80,12 @@ static int run_command(struct mor_cli *cli, char **argv)
 	cli->args = mor_zalloc(cli->command->args_size);
 	if (!cli->args) {
 		mor_fail(&err, MORTISE_ENOMEM, "out of memory");
-		return mor_fail_error(cli, &err);
+		return mor_report_error(cli->console, &err);
 	}
 	cli->words.loose = cli->command->loose;
 	cli->argv = argv;
 	if (mor_options_parse(cli->command->options, argv, cli->args, &cli->words, &err) < 0)
-		exit_code = mor_fail_usage(cli, &err);
+		exit_code = mor_report_usage(cli->console, &err);
 	else
 		exit_code = run_parsed(cli);
 	mor_options_free(cli->command->options, cli->args, &cli->words);
@@ -109,16 +109,17 @@ static int run_other(struct mor_cli *cli, const char *word)
 		mor_fail(&err, MORTISE_EINVAL, "unknown option %s before the command", word);
 	else
 		mor_command_unknown(word, &err);
-	return mor_fail_usage(cli, &err);
+	return mor_report_usage(cli->console, &err);
 }
 
 static int run(struct mor_cli *cli, char **argv)
 {
 	cli->command = argv[0] ? mor_command_find(argv[0]) : NULL;
+	cli->console->command = cli->command ? cli->command->name : NULL;
 	if (cli->command)
 		return run_command(cli, argv + 1);
 	if (argv[0] && is_one_of(argv[0], "--version", "-V"))
-		mor_outf(cli, "mortise %s\n", mortise_version());
+		mor_outf(cli->console, "mortise %s\n", mortise_version());
 	else if (argv[0] && is_one_of(argv[0], "--help", "-h"))
 		mor_help_all(cli);
 	else
@@ -150,20 +151,21 @@ static int fail_other(struct mor_cli *cli, int error)
 
 	mor_fail(&err, MORTISE_ESYSTEM, "only %s can do this, and it cannot be run (%s): install all programs of mortise",
 		 mor_program_path(mor_other_program, path), strerrordesc_np(error));
-	return mor_fail_error(cli, &err);
+	return mor_report_error(cli->console, &err);
 }
 
 int main(int argc, char **argv)
 {
 	static char *nothing[] = { NULL };
-	struct mor_cli cli = { 0 };
+	struct mor_console console = { 0 };
+	struct mor_cli cli = { .console = &console };
 	char **words = argc > 0 ? argv + 1 : nothing;
 	int error = mor_other_program && !is_ours(words[0]) ? become(mor_other_program, argv) : 0;
 
 	if (!mor_other_program)
 		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
 	mor_signals_init();
-	mor_out_init(&cli);
-	cli.json = wants_json(words);
-	return mor_out_finish(&cli, error ? fail_other(&cli, error) : run(&cli, words));
+	mor_out_init(&console);
+	console.json = wants_json(words);
+	return mor_out_finish(&console, error ? fail_other(&cli, error) : run(&cli, words));
 }

@@ -23,19 +23,6 @@ struct parser {
 
 /* ---- storing ---- */
 
-/* Kept NULL-terminated at every step, for it is handed to the library as it is. */
-int mor_opt_list_add(struct mor_opt_list *list, const char *item)
-{
-	const char **grown = mor_realloc(list->item, (list->count + 2) * sizeof(*grown));
-
-	if (!grown)
-		return MORTISE_ENOMEM;
-	grown[list->count++] = item;
-	grown[list->count] = NULL;
-	list->item = grown;
-	return 0;
-}
-
 /* 0 means "not given" in a plain number's field, so only those with a flag of their own may be 0. */
 static int store_number(struct parser *p, const struct mor_option *option, const char *value, void *where)
 {
@@ -77,7 +64,7 @@ static int store(struct parser *p, const struct mor_option *option, size_t base,
 		*(const char **)where = value;
 		return 0;
 	case MOR_OPT_LIST:
-		if (mor_opt_list_add(where, value))
+		if (mor_text_list_add(where, value))
 			return mor_fail(p->err, MORTISE_ENOMEM, "out of memory");
 		return 0;
 	case MOR_OPT_UINT:
@@ -242,7 +229,7 @@ void mor_options_free(const struct mor_option_group *groups, void *args, struct 
 	for (const struct mor_option_group *g = groups; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			if (o->kind == MOR_OPT_LIST)
-				mor_free(((struct mor_opt_list *)((char *)args + g->offset + o->offset))->item);
+				mor_free(((struct mor_text_list *)((char *)args + g->offset + o->offset))->item);
 	mor_free(words->item);
 	*words = (struct mor_words){ 0 };
 }

@@ -11,20 +11,16 @@
 #include <mortise/mortise.h>
 
 #include "base/near.h"
+#include "base/textlist.h"
 
 enum mor_opt_kind {
 	MOR_OPT_FLAG,     /* bool; takes no argument                      */
 	MOR_OPT_TEXT,     /* const char *; the last one wins              */
-	MOR_OPT_LIST,     /* struct mor_opt_list; may be given repeatedly */
+	MOR_OPT_LIST,     /* struct mor_text_list; may be given repeatedly */
 	MOR_OPT_UINT,     /* uint32_t, at least 1                         */
 	MOR_OPT_COUNT,    /* struct mor_opt_count: 0 is a choice too      */
 	MOR_OPT_BYTES,    /* uint64_t: "64KiB"                            */
 	MOR_OPT_RATE      /* struct mor_opt_rate: --name or --name=0.01   */
-};
-
-struct mor_opt_list {
-	const char **item; /* NULL-terminated; NULL when the option was not given */
-	size_t count;
 };
 
 struct mor_opt_count {
@@ -76,7 +72,5 @@ void mor_options_free(const struct mor_option_group *groups, void *args, struct 
 
 /* MORTISE_EINVAL for a long option ("--jsn=1") that no table has, with the nearest that there is. */
 int mor_options_refuse(const struct mor_option_group *groups, const char *word, mortise_error *err);
-
-int mor_opt_list_add(struct mor_opt_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
 
 #endif

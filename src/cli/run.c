@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/output.h"
+#include "console/report.h"
 #include "cli/run_declared.h"
-#include "cli/signals.h"
+#include "console/signals.h"
 
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
@@ -112,11 +112,11 @@ static int run_run(struct mor_cli *cli)
 	if (r == 0)
 		r = dispatch(&run, &exit_code, &err);
 	if (mor_signals_count())
-		exit_code = mor_fail_interrupted(cli, mor_signals_exit_code());
+		exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());
 	else if (r == MORTISE_EINVAL)
-		exit_code = mor_fail_usage(cli, &err);
+		exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		exit_code = mor_fail_cli(cli, &(struct mor_report){ .error = &err, .plugin = run.typed });
+		exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
 	mor_declared_free(&run);
 	return exit_code;
 }

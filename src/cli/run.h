@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/run_gassist.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 
 struct mor_run_args {
 	const char *context; /* JSON or @FILE */
@@ -25,7 +25,7 @@ struct mor_run_args {
 struct mor_run {
 	struct mor_cli *cli;
 	const struct mor_run_args *args;
-	struct mor_opt_list plugins; /* where they are: as the user typed it, or as the workspace declares it */
+	struct mor_text_list plugins; /* where they are: as the user typed it, or as the workspace declares it */
 	const char *typed;   /* the first of them */
 	const char *dialect; /* its dialect */
 };

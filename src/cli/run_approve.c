@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/network.h"
-#include "cli/output.h"
+#include "runner/network.h"
+#include "console/console.h"
 #include "cli/run_sunscreen.h"
-#include "cli/signals.h"
+#include "console/signals.h"
 
 /* As a shell would read it back. */
 static void append_quoted(struct mor_buf *out, const char *word)
@@ -57,15 +57,15 @@ static void tell(struct mor_run *run, const struct mor_manifest *m, const char *
 
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
 	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
-	mor_note(run->cli, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
-	mor_note(run->cli, "  network          connect to any host, and so send what it can read");
+	mor_note(run->cli->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
+	mor_note(run->cli->console, "  network          connect to any host, and so send what it can read");
 	if (!place || !place->text || *place->text)
-		mor_note(run->cli, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
+		mor_note(run->cli->console, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
-		mor_note(run->cli, "  declared_paths   read %s",
+		mor_note(run->cli->console, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
 	if (spawns)
-		mor_note(run->cli, "  programs         start the system's programs, confined as it is");
+		mor_note(run->cli->console, "  programs         start the system's programs, confined as it is");
 }
 
 /* One line from the terminal; anything but yes is no. */
@@ -95,7 +95,7 @@ int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const cha
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!run->args->yes) {
-		if (!isatty(STDIN_FILENO) || !run->cli->err_terminal)
+		if (!isatty(STDIN_FILENO) || !run->cli->console->err_terminal)
 			return not_granted(run, m, err);
 		tell(run, m, workspace);
 		if (!answered_yes())

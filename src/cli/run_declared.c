@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output.h"
+#include "console/console.h"
 #include "cli/run_workspace.h"
 #include "manifest/manifest.h"
 
@@ -26,7 +26,7 @@ struct declared {
 
 static int open_list(struct declared *list, mortise_error *err)
 {
-	static const struct mor_opt_list own = { 0 };
+	static const struct mor_text_list own = { 0 };
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	int r = mor_workspace_find(list->run->args->workspace, &list->workspace, err);
 
@@ -165,13 +165,13 @@ static void compare_version(const struct declared *list, const struct mor_value 
 	const char *is = manifest && manifest->version ? manifest->version : NULL;
 
 	if (is && strcmp(wish + (*wish == 'v'), is + (*is == 'v')) != 0)
-		mor_note(list->run->cli, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
+		mor_note(list->run->cli->console, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
 	mor_manifest_free(manifest);
 }
 
 static int add_path(struct mor_run *run, char *path, mortise_error *err)
 {
-	if (path && mor_opt_list_add(&run->plugins, path) == 0)
+	if (path && mor_text_list_add(&run->plugins, path) == 0)
 		return 0;
 	mor_free(path);
 	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
@@ -200,7 +200,7 @@ static int take_all(const struct declared *list, mortise_error *err)
 	for (size_t at = 0; r == 0 && mor_json_next(&it); at++) {
 		r = take(list, at, it.value, err);
 		if (r == MORTISE_ENOTFOUND) {
-			mor_note(list->run->cli, "warning: %s", err->text);
+			mor_note(list->run->cli->console, "warning: %s", err->text);
 			r = 0;
 		}
 	}

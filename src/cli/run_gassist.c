@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "cli/chat_words.h"
 #include "cli/functions.h"
-#include "cli/output.h"
+#include "console/console.h"
 #include "cli/run.h"
 #include "cli/turn.h"
 
@@ -56,7 +56,7 @@ static int add_system_info(const char *word, struct mor_writer *w, mortise_error
 	return 0;
 }
 
-int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
+int mor_gassist_prepare(struct mor_runner *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
 			mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_extra };
@@ -66,7 +66,7 @@ int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_ar
 	if (args->session_limit && !mor_parse_duration_ms(mor_slice_of(args->session_limit), &ms))
 		return mor_fail(err, MORTISE_EINVAL, "--session-limit \"%s\": expected a duration such as 5m or 90s, or 0", args->session_limit);
 	if (args->session_limit)
-		r = mor_session_set(session, "limits.session=", args->session_limit, err);
+		r = mor_runner_set(session, "limits.session=", args->session_limit, err);
 	if (r < 0 || (!args->context && !args->system_info))
 		return r;
 	mor_w_object(&w);
@@ -83,7 +83,7 @@ int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_ar
 /* ---- run ---- */
 
 struct function_run {
-	struct mor_session session;
+	struct mor_runner session;
 	struct mor_turn turn;
 	struct mor_doc *about;
 	struct mor_buf extra, arguments;
@@ -149,14 +149,14 @@ static int open_plugin(struct mor_run *run, struct function_run *f, mortise_erro
 {
 	struct mor_gassist_args args = run->args->gassist;
 	mortise_plugin_options opt;
-	int r = mor_session_open(&f->session, run->cli, &run->args->plugin, NULL, err);
+	int r = mor_runner_open(&f->session, run->cli->console, &run->args->plugin, NULL, err);
 
 	args.context = run->args->context;
 	if (r == 0)
 		r = mor_gassist_prepare(&f->session, &args, &f->extra, err);
 	if (r < 0)
 		return r;
-	mor_session_plugin_options(&f->session, run->typed, NULL, &opt);
+	mor_runner_plugin_options(&f->session, run->typed, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one function is wanted, not a second try behind its error */
 	f->turn = (struct mor_turn){ .session = &f->session, .typed = run->typed,
 				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
@@ -182,14 +182,14 @@ int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		r = take_arguments(&f, words, err);
 	if (r == 0) {
 		r = mor_turn_run(&f.turn, words->item[1], (mortise_json){ f.arguments.data, f.arguments.len }, err);
-		mor_session_stop_plugin(&f.session, f.turn.plugin);
+		mor_runner_stop_plugin(&f.session, f.turn.plugin);
 		*exit_code = f.turn.exit_code;
 	}
-	if (r == 0 && f.turn.keep && !run->cli->json)
-		mor_note(run->cli, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
+	if (r == 0 && f.turn.keep && !run->cli->console->json)
+		mor_note(run->cli->console, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
 			 dialect_option(args->plugin.dialect, option), run->typed);
 	mortise_plugin_unref(f.turn.plugin);
-	mor_session_close(&f.session);
+	mor_runner_close(&f.session);
 	mor_doc_free(f.about);
 	mor_buf_fini(&f.extra);
 	mor_buf_fini(&f.arguments);

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "cli/options.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 
 struct mor_gassist_args {
 	const char *context;       /* JSON or @FILE: the array of an execute's context */
@@ -14,7 +14,7 @@ struct mor_gassist_args {
 extern const struct mor_option mor_gassist_options[]; /* fill a struct mor_gassist_args, all but context */
 
 /* --session-limit becomes a setting of the session, the other two members of *ret_extra (empty: neither was given). */
-int mor_gassist_prepare(struct mor_session *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
+int mor_gassist_prepare(struct mor_runner *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
 			mortise_error *err);
 
 #endif

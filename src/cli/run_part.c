@@ -8,25 +8,25 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output.h"
+#include "console/console.h"
 #include "cli/run_sunscreen.h"
 #include "cli/run_workspace.h"
-#include "cli/watch.h"
+#include "runner/watch.h"
 
 /* ---- what it is started with ---- */
 
-static int add_text(struct mor_part *p, struct mor_opt_list *list, const char *name, const char *value)
+static int add_text(struct mor_part *p, struct mor_text_list *list, const char *name, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char *copy;
 
 	mor_buf_printf(&text, "%s=%s", name, value);
 	copy = mor_buf_detach(&text);
-	if (!copy || mor_opt_list_add(&p->owned, copy) < 0) {
+	if (!copy || mor_text_list_add(&p->owned, copy) < 0) {
 		mor_free(copy);
 		return MORTISE_ENOMEM;
 	}
-	return mor_opt_list_add(list, copy);
+	return mor_text_list_add(list, copy);
 }
 
 /* sunscreen-plugin.json may do without the workspace: then it does not even read it. */
@@ -40,7 +40,7 @@ static bool wants_workspace(const struct mor_part *p)
 /* The runtime's own variables. plugin.toml plugins have a scratch directory of the jail's, which is in TMPDIR. */
 static int prepare_place(struct mor_part *p, mortise_error *err)
 {
-	const struct mor_opt_list *given = &p->sun->run->args->plugin.env;
+	const struct mor_text_list *given = &p->sun->run->args->plugin.env;
 	const char *workspace = p->sun->workspace;
 	int r = 0;
 
@@ -55,7 +55,7 @@ static int prepare_place(struct mor_part *p, mortise_error *err)
 	if (r == 0 && p->json)
 		r = add_text(p, &p->env, "SUNSCREEN_PLUGIN_SCRATCH", p->scratch);
 	for (size_t i = 0; i < given->count && r == 0; i++)
-		r = mor_opt_list_add(&p->env, given->item[i]);
+		r = mor_text_list_add(&p->env, given->item[i]);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
@@ -77,7 +77,7 @@ static int prepare_undoing(struct mor_part *p, mortise_error *err)
 {
 	int r;
 
-	p->undoing = (struct mor_undoing){ .cli = p->sun->run->cli, .without = "use --keep" };
+	p->undoing = (struct mor_undoing){ .console = p->sun->run->cli->console, .without = "use --keep" };
 	if (p->sun->run->args->keep || !is_confined(p))
 		return 0;
 	r = mor_undoing_begin(&p->undoing, p->sun->workspace, p->manifest->name, err);
@@ -91,7 +91,7 @@ static void close_plugin(struct mor_part *p)
 	if (p->closed)
 		return;
 	mortise_plugin_unref(p->plugin);
-	mor_session_close(&p->session);
+	mor_runner_close(&p->session);
 	p->closed = true;
 }
 
@@ -132,13 +132,13 @@ static void on_event(const mortise_event *event, void *arg)
 	char shown[2000];
 
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
-	if (cli->verbose)
-		mor_watch_event(event, cli);
+	if (cli->console->verbose)
+		mor_watch_event(event, cli->console);
 	else if (event->type == MORTISE_EVENT_WARNING)
-		mor_note(cli, "%swarning%s: %s: %s", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli), p->manifest->name,
+		mor_note(cli->console, "%swarning%s: %s: %s", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console), p->manifest->name,
 			 shown);
 	else if (event->type == MORTISE_EVENT_STDERR && !p->json)
-		mor_note(cli, "%s| %s", p->manifest->name, shown);
+		mor_note(cli->console, "%s| %s", p->manifest->name, shown);
 }
 
 /* What is odd about manifest and permissions, before anything runs: a misspelt key, a path that is not there. */
@@ -153,7 +153,7 @@ static void tell_warnings(struct mor_part *p)
 		(void)mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "warnings"));
 	while (doc && mor_json_next(&it))
-		mor_note(cli, "%swarning%s: %s", mor_style_err(cli, MOR_STYLE_WARN), mor_style_err_end(cli),
+		mor_note(cli->console, "%swarning%s: %s", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console),
 			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 	mortise_free(text);
 }
@@ -166,11 +166,11 @@ static int open_plugin(struct mor_part *p, mortise_error *err)
 
 	p->plugin_args = run->args->plugin;
 	p->plugin_args.env = p->env;
-	p->plugin_args.config = (struct mor_opt_list){ 0 }; /* --config goes into the params */
-	r = mor_session_open(&p->session, run->cli, &p->plugin_args, p->settings.item, err);
+	p->plugin_args.config = (struct mor_text_list){ 0 }; /* --config goes into the params */
+	r = mor_runner_open(&p->session, run->cli->console, &p->plugin_args, p->settings.item, err);
 	if (r < 0)
 		return r;
-	mor_session_plugin_options(&p->session, p->typed, NULL, &opt);
+	mor_runner_plugin_options(&p->session, p->typed, NULL, &opt);
 	opt.on_event = on_event;
 	opt.arg = p;
 	r = mortise_plugin_new(p->session.host, &opt, &p->plugin, err);
@@ -296,10 +296,10 @@ static int call(struct mor_part *p, mortise_error *err)
 	r = mortise_call_start(p->plugin, p->action, (mortise_json){ params.data, params.len }, &opt, &p->call, err);
 	if (r < 0)
 		return r;
-	r = mor_session_run(&p->session, settled, p);
+	r = mor_runner_run(&p->session, settled, p);
 	if (p->call)
 		mortise_call_cancel(p->call);
-	mor_session_stop_plugin(&p->session, p->plugin);
+	mor_runner_stop_plugin(&p->session, p->plugin);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
 	judge_end(p);
@@ -351,7 +351,7 @@ static int check_files(struct mor_part *p, const struct mor_value *files, mortis
 		if (r < 0 && !p->json)
 			*err = why;
 		else if (r < 0)
-			mor_note(p->sun->run->cli, "warning: %s: %s", p->manifest->name, why.text);
+			mor_note(p->sun->run->cli->console, "warning: %s: %s", p->manifest->name, why.text);
 		r = p->json ? 0 : r;
 	}
 	mor_w_end(&w);

@@ -6,10 +6,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/args.h"
-#include "cli/output.h"
+#include "console/args.h"
+#include "console/report.h"
 #include "cli/run_workspace.h"
-#include "cli/signals.h"
+#include "console/signals.h"
 
 /* ---- telling ---- */
 
@@ -37,7 +37,8 @@ static struct mor_report report_of(const struct mor_part *p)
 				    .data = { p->err_data, p->err_data ? strlen(p->err_data) : 0 },
 				    .plugin = p->typed,
 				    .exit_code = exit_code(p),
-				    .undoing = &p->undoing };
+				    .more = mor_undoing_member,
+				    .more_arg = &p->undoing };
 }
 
 /* Before its manifest was read there is only what the user typed. */
@@ -77,7 +78,7 @@ static void print_files(struct mor_cli *cli, struct mor_slice json)
 		return;
 	it = mor_json_iter(mor_doc_root(doc));
 	while (mor_json_next(&it))
-		mor_outf(cli, "  %s\n", mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+		mor_outf(cli->console, "  %s\n", mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 }
 
 static void print_text(const struct mor_part *p)
@@ -91,11 +92,11 @@ static void print_text(const struct mor_part *p)
 		mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, NULL);
 	summary = mor_json_get(mor_doc_root(doc), "summary");
 	if (mor_json_type(summary) == MOR_JSON_STRING)
-		mor_outf(cli, "%s\n", mor_printable(mor_json_string(summary), shown, sizeof(shown)));
+		mor_outf(cli->console, "%s\n", mor_printable(mor_json_string(summary), shown, sizeof(shown)));
 	else if (mor_json_type(mor_doc_root(doc)) > MOR_JSON_NULL && p->json)
-		mor_out_json(cli, mor_slice_of(p->result)); /* any JSON: shown as it is */
+		mor_out_json(cli->console, mor_slice_of(p->result)); /* any JSON: shown as it is */
 	else
-		mor_outf(cli, "%s ran %s\n", name_of(p), p->action);
+		mor_outf(cli->console, "%s ran %s\n", name_of(p), p->action);
 	print_files(cli, mor_buf_view(&p->files));
 }
 
@@ -121,8 +122,8 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 	if (p.err.code) {
 		struct mor_report report = report_of(&p);
 
-		*ret_exit = mor_fail_cli(cli, &report);
-	} else if (cli->json) {
+		*ret_exit = mor_report_fail(cli->console, &report);
+	} else if (cli->console->json) {
 		MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 		struct mor_writer w = { .out = &json };
 
@@ -130,7 +131,7 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 		write_members(&p, &w);
 		mor_w_pair(&w, "command", p.action);
 		mor_w_end(&w);
-		mor_out_json(cli, mor_buf_view(&json));
+		mor_out_json(cli->console, mor_buf_view(&json));
 	} else {
 		print_text(&p);
 	}
@@ -170,7 +171,7 @@ static void run_hook_of(struct hooks *hooks, const char *typed, const char *acti
 		return;
 	if (r < 0 && p.err.code == 0)
 		p.err = err;
-	if (cli->json) {
+	if (cli->console->json) {
 		mor_w_object(hooks->w);
 		write_members(&p, hooks->w);
 		mor_w_end(hooks->w);
@@ -178,10 +179,10 @@ static void run_hook_of(struct hooks *hooks, const char *typed, const char *acti
 	if (p.err.code) {
 		struct mor_report report = report_of(&p);
 
-		mor_report_line(cli, &report);
+		mor_report_line(cli->console, &report);
 		if (!hooks->exit_code)
 			hooks->exit_code = report.exit_code ? report.exit_code : mortise_status_exit_code(p.err.code);
-	} else if (!cli->json) {
+	} else if (!cli->console->json) {
 		print_text(&p);
 	}
 }
@@ -202,7 +203,7 @@ static int has_hook(struct mor_sun *sun, const char *typed, const char *action, 
 static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err)
 {
 	struct mor_run *run = hooks->sun->run;
-	const struct mor_opt_list *plugins = &run->plugins;
+	const struct mor_text_list *plugins = &run->plugins;
 	size_t with = 0;
 
 	for (size_t i = 0; i < plugins->count; i++) {
@@ -216,13 +217,13 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
 		if (hooks->exit_code && !run->args->keep_going) {
-			mor_note(run->cli, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
+			mor_note(run->cli->console, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
 			continue;
 		}
 		if (has_hook(hooks->sun, plugins->item[i], action, NULL) > 0)
 			run_hook_of(hooks, plugins->item[i], action);
 		else
-			mor_note(run->cli, "%s: has no hook %s", plugins->item[i], run->args->hook);
+			mor_note(run->cli->console, "%s: has no hook %s", plugins->item[i], run->args->hook);
 	}
 	return 0;
 }
@@ -249,8 +250,8 @@ static int run_hook(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 	mor_w_end(&w);
 	if (r < 0)
 		return r;
-	if (cli->json)
-		mor_out_json(cli, mor_buf_view(&json));
+	if (cli->console->json)
+		mor_out_json(cli->console, mor_buf_view(&json));
 	*ret_exit = hooks.exit_code;
 	return 0;
 }

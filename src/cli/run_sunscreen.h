@@ -36,10 +36,10 @@ struct mor_part {
 	unsigned scratch_made;        /* so many directories of it were not there before */
 	struct mor_undoing undoing;
 	bool closed;                  /* plugin and session */
-	struct mor_opt_list env, settings;
-	struct mor_opt_list owned;    /* texts of ours in them */
+	struct mor_text_list env, settings;
+	struct mor_text_list owned;    /* texts of ours in them */
 	struct mor_plugin_args plugin_args;
-	struct mor_session session;
+	struct mor_runner session;
 	mortise_plugin *plugin;
 	mortise_call *call;
 	char *result, *err_data;

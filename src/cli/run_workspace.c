@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/args.h"
+#include "console/args.h"
 #include "manifest/manifest.h"
 #include "manifest/yaml.h"
 
@@ -107,7 +107,7 @@ static int merge_yml(struct mor_tree *tree, const char *path, mortise_error *err
 	return r < 0 ? r : mor_tree_merge(tree, mor_doc_root(doc)) < 0 ? no_memory(err) : 0;
 }
 
-static int given_config(const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err)
+static int given_config(const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
 	int r = 0;
@@ -120,7 +120,7 @@ static int given_config(const struct mor_opt_list *given, struct mor_buf *out, m
 	return mor_tree_write(&tree, out) < 0 ? no_memory(err) : 0;
 }
 
-int mor_workspace_config(const char *workspace, const struct mor_opt_list *given, struct mor_buf *out, mortise_error *err)
+int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = join(workspace, MOR_SUNSCREEN_YML);
 

@@ -6,37 +6,37 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output.h"
+#include "console/report.h"
 
 /* ---- for people ---- */
 
 /* A plugin's text must not steer the terminal; its lines and tabs may stay. A pipe gets it as it is. */
 static void print_text(struct mor_turn *turn, struct mor_slice text)
 {
-	struct mor_cli *cli = turn->session->cli;
+	struct mor_console *console = turn->session->console;
 
 	if (!text.len)
 		return;
 	turn->in_line = text.ptr[text.len - 1] != '\n';
-	for (size_t from = 0, at; cli->out_terminal && from < text.len; from = at) {
+	for (size_t from = 0, at; console->out_terminal && from < text.len; from = at) {
 		for (at = from; at < text.len; at++) {
 			unsigned char c = (unsigned char)text.ptr[at];
 
 			if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
 				break;
 		}
-		mor_out(cli, (struct mor_slice){ text.ptr + from, at - from });
+		mor_out(console, (struct mor_slice){ text.ptr + from, at - from });
 		if (at < text.len)
-			mor_outf(cli, "\\x%02x", (unsigned char)text.ptr[at++]);
+			mor_outf(console, "\\x%02x", (unsigned char)text.ptr[at++]);
 	}
-	if (!cli->out_terminal)
-		mor_out(cli, text);
+	if (!console->out_terminal)
+		mor_out(console, text);
 }
 
 static void end_line(struct mor_turn *turn)
 {
 	if (turn->in_line)
-		mor_out_text(turn->session->cli, "\n");
+		mor_out_text(turn->session->console, "\n");
 	turn->in_line = false;
 }
 
@@ -44,7 +44,7 @@ static void end_line(struct mor_turn *turn)
 static void print_value(struct mor_turn *turn, const struct mor_value *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_cli *cli = turn->session->cli;
+	struct mor_console *console = turn->session->console;
 
 	if (mor_json_type(value) <= MOR_JSON_NULL)
 		return;
@@ -53,10 +53,10 @@ static void print_value(struct mor_turn *turn, const struct mor_value *value)
 		return;
 	}
 	end_line(turn);
-	if (mor_json_write(value, cli->out_terminal, &json) < 0)
+	if (mor_json_write(value, console->out_terminal, &json) < 0)
 		return;
 	mor_buf_byte(&json, '\n');
-	mor_out(cli, mor_buf_view(&json));
+	mor_out(console, mor_buf_view(&json));
 }
 
 /* ---- the end ---- */
@@ -91,19 +91,19 @@ static void print_json(struct mor_turn *turn, const struct mor_value *data, bool
 		mor_w_pair_int(&w, "time_ms", mor_clock_ms() - turn->begun_ms);
 	}
 	mor_w_end(&w);
-	mor_out_json_line(turn->session->cli, mor_buf_view(&json));
+	mor_out_json_line(turn->session->console, mor_buf_view(&json));
 }
 
 static void show(struct mor_turn *turn, const struct mor_value *data, bool more)
 {
-	if (turn->session->cli->json) {
+	if (turn->session->console->json) {
 		print_json(turn, data, more);
 		return;
 	}
 	print_value(turn, data);
 	if (!more)
 		end_line(turn);
-	mor_out_flush(turn->session->cli);
+	mor_out_flush(turn->session->console);
 }
 
 static void on_reply(const mortise_reply *reply, void *arg)
@@ -119,7 +119,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		end_line(turn);
 		turn->failure = *reply->error;
 		if (!turn->cancelled)
-			turn->exit_code = mor_fail_cli(turn->session->cli, &(struct mor_report){ .error = reply->error,
+			turn->exit_code = mor_report_fail(turn->session->console, &(struct mor_report){ .error = reply->error,
 												 .data = reply->error_data,
 												 .plugin = turn->typed,
 												 .dialect = turn->session->args->dialect });
@@ -139,7 +139,7 @@ static bool settled(void *arg)
 {
 	const struct mor_turn *turn = arg;
 
-	return !turn->call || mor_out_broken(turn->session->cli);
+	return !turn->call || mor_out_broken(turn->session->console);
 }
 
 static bool gone(void *arg)
@@ -173,7 +173,7 @@ int mor_turn_run(struct mor_turn *turn, const char *action, mortise_json params,
 	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
 	if (r < 0)
 		return r;
-	r = mor_session_run(turn->session, settled, turn);
+	r = mor_runner_run(turn->session, settled, turn);
 	if (turn->call)
 		cancel(turn);
 	end_line(turn);

@@ -10,11 +10,11 @@
 
 #include "base/slice.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "runner/runner.h"
 
 struct mor_turn {
 	/* set by the caller */
-	struct mor_session *session;
+	struct mor_runner *session;
 	mortise_plugin *plugin;
 	const char *typed;       /* the plugin as the user typed it, for hints; or NULL */
 	mortise_json extra;      /* as in mortise_call_options */

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/output.h"
+#include "console/console.h"
 
 static int find_directory(struct mor_buf *out, mortise_error *err)
 {
@@ -28,7 +28,7 @@ static void on_note(const char *text, void *arg)
 	if (undoing->holds)
 		mor_buf_printf(&undoing->notes, "%s\n", text);
 	else
-		mor_note(undoing->cli, "%s", text);
+		mor_note(undoing->console, "%s", text);
 }
 
 int mor_undoing_begin(struct mor_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
@@ -76,14 +76,16 @@ void mor_undoing_tell(struct mor_undoing *undoing)
 		const char *line = undoing->notes.data + at, *end = memchr(line, '\n', undoing->notes.len - at);
 		size_t len = end ? (size_t)(end - line) : undoing->notes.len - at;
 
-		mor_note_slice(undoing->cli, (struct mor_slice){ line, len });
+		mor_note_slice(undoing->console, (struct mor_slice){ line, len });
 		at += len + 1;
 	}
 	mor_buf_reset(&undoing->notes, 0);
 }
 
-void mor_undoing_member(const struct mor_undoing *undoing, struct mor_writer *w)
+void mor_undoing_member(const void *arg, struct mor_writer *w)
 {
+	const struct mor_undoing *undoing = arg;
+
 	if (!undoing->done)
 		return;
 	mor_w_key(w, "undone");

@@ -5,12 +5,12 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
-#include "cli/cli.h"
+#include "console/console.h"
 #include "wire/json.h"
 
-/* All zero: nothing is to be undone. cli and without are set by whoever begins. */
+/* All zero: nothing is to be undone. console and without are set by whoever begins. */
 struct mor_undoing {
-	struct mor_cli *cli;
+	struct mor_console *console;
 	const char *without;        /* how to do without: "use --keep" */
 	mortise_undo *undo;
 	struct mor_buf notes;       /* lines that wait for the error that they follow */
@@ -26,8 +26,8 @@ void mor_undoing_end(struct mor_undoing *undoing, bool failed);
 void mor_undoing_add(struct mor_undoing *undoing, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "undone: 3 files changed, 1 created", and what was not, on stderr; after the error. */
 void mor_undoing_tell(struct mor_undoing *undoing);
-/* The member "undone" with its numbers; nothing where nothing was to be undone. */
-void mor_undoing_member(const struct mor_undoing *undoing, struct mor_writer *w);
+/* Of a struct mor_undoing: the member "undone" with its numbers; nothing where nothing was to be undone. */
+void mor_undoing_member(const void *arg, struct mor_writer *w);
 void mor_undoing_fini(struct mor_undoing *undoing);
 
 #endif

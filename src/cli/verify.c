@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "console/report.h"
 #include "kythe/entries.h"
 #include "kythe/verify.h"
 #include "wire/json.h"
@@ -105,9 +105,9 @@ static void tell(const struct mor_verify_finding *finding, void *arg)
 	bool failed = finding->kind == MOR_VERIFY_FAILED;
 
 	telling->failed += failed;
-	if (!cli->json) {
-		mor_outf(cli, "%s:%u:%u: %s%s%s\n", finding->file, finding->line, finding->column,
-			 mor_style(cli, failed ? MOR_STYLE_BAD : MOR_STYLE_DIM), finding->text, mor_style_end(cli));
+	if (!cli->console->json) {
+		mor_outf(cli->console, "%s:%u:%u: %s%s%s\n", finding->file, finding->line, finding->column,
+			 mor_style(cli->console, failed ? MOR_STYLE_BAD : MOR_STYLE_DIM), finding->text, mor_style_end(cli->console));
 		return;
 	}
 	mor_w_object(telling->w);
@@ -151,10 +151,10 @@ static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifi
 	mor_w_pair_int(&w, "goals", (int64_t)mor_verifier_goals(verifier));
 	mor_w_pair_int(&w, "failed", telling.failed);
 	mor_w_end(&w);
-	if (cli->json)
-		mor_out_json(cli, mor_buf_view(&json));
+	if (cli->console->json)
+		mor_out_json(cli->console, mor_buf_view(&json));
 	else if (r == 0)
-		mor_outf(cli, "%zu goals met by %zu facts and edges\n", mor_verifier_goals(verifier), mor_graph_size(graph));
+		mor_outf(cli->console, "%zu goals met by %zu facts and edges\n", mor_verifier_goals(verifier), mor_graph_size(graph));
 	return r;
 }
 
@@ -181,7 +181,7 @@ static int run(struct mor_cli *cli)
 	int r;
 
 	if (check_words(cli, &err) < 0)
-		return mor_fail_usage(cli, &err);
+		return mor_report_usage(cli->console, &err);
 	r = mor_graph_new(&graph);
 	if (r == 0)
 		r = mor_verifier_new(graph, &opt, &verifier, &err);
@@ -192,8 +192,8 @@ static int run(struct mor_cli *cli)
 	if (r == MORTISE_ENOMEM)
 		mor_fail(&err, r, "out of memory");
 	if (r == MORTISE_EINVAL)
-		return mor_fail_usage(cli, &err);
-	return r < 0 ? mor_fail_error(cli, &err) : r;
+		return mor_report_usage(cli->console, &err);
+	return r < 0 ? mor_report_error(cli->console, &err) : r;
 }
 
 const struct mor_command mor_command_verify_entries = {

@@ -1,4 +1,4 @@
-#include "cli/network.h"
+#include "runner/network.h"
 
 #include <string.h>
 

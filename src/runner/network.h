@@ -1,6 +1,6 @@
 /* The one permission that needs the user's word. `mortise run` asks for it; the other commands go without. */
-#ifndef MOR_CLI_NETWORK_H
-#define MOR_CLI_NETWORK_H
+#ifndef MOR_RUNNER_NETWORK_H
+#define MOR_RUNNER_NETWORK_H
 
 #include <stdbool.h>
 

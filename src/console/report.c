@@ -4,8 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output.h"
-#include "cli/undo.h"
+#include "console/report.h"
 
 #define METHOD_NOT_FOUND (-32601)
 
@@ -120,16 +119,16 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 }
 
 /* Scripts go by the first word, so colour wraps that word and nothing is put before it. */
-void mor_report_line(struct mor_cli *cli, const struct mor_report *report)
+void mor_report_line(struct mor_console *console, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	const char *kind = mortise_status_kind(report->error->code);
 
-	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(cli, MOR_STYLE_BAD), kind, mor_style_err_end(cli));
+	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind, mor_style_err_end(console));
 	if (mor_report_text(report, &text) == 0)
-		mor_note_slice(cli, mor_buf_view(&text));
+		mor_note_slice(console, mor_buf_view(&text));
 	else
-		mor_note(cli, "%s: %s", kind, report->error->text);
+		mor_note(console, "%s: %s", kind, report->error->text);
 }
 
 /* A signal has a code of its own, all else is the table's. */
@@ -167,48 +166,48 @@ void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 	write_next_step(w, report);
 	mor_w_pair_int(w, "rpc_code", error->rpc_code);
 	mor_w_pair_int(w, "exit_code", exit_code_of(report));
-	if (report->undoing)
-		mor_undoing_member(report->undoing, w);
+	if (report->more)
+		report->more(report->more_arg, w);
 }
 
-int mor_fail_cli(struct mor_cli *cli, const struct mor_report *report)
+int mor_report_fail(struct mor_console *console, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 
-	mor_report_line(cli, report);
-	if (cli->json) {
+	mor_report_line(console, report);
+	if (console->json) {
 		mor_w_object(&w);
 		mor_w_pair_bool(&w, "ok", false);
 		mor_report_members(&w, report);
 		mor_w_end(&w);
-		mor_out_json(cli, mor_buf_view(&json));
+		mor_out_json(console, mor_buf_view(&json));
 	}
 	return exit_code_of(report);
 }
 
-int mor_fail_error(struct mor_cli *cli, const mortise_error *error)
+int mor_report_error(struct mor_console *console, const mortise_error *error)
 {
-	return mor_fail_cli(cli, &(struct mor_report){ .error = error });
+	return mor_report_fail(console, &(struct mor_report){ .error = error });
 }
 
-int mor_fail_interrupted(struct mor_cli *cli, int exit_code)
+int mor_report_interrupted(struct mor_console *console, int exit_code)
 {
 	mortise_error err = { 0 };
 
 	mor_fail(&err, MORTISE_ECANCELED, "interrupted by signal %d", exit_code - 128);
-	return mor_fail_cli(cli, &(struct mor_report){ .error = &err, .exit_code = exit_code });
+	return mor_report_fail(console, &(struct mor_report){ .error = &err, .exit_code = exit_code });
 }
 
-int mor_fail_usage(struct mor_cli *cli, const mortise_error *error)
+int mor_report_usage(struct mor_console *console, const mortise_error *error)
 {
 	mortise_error full = *error;
 	size_t len = strlen(error->text);
 	const char *join = len && error->text[len - 1] == '?' ? " See" : "; see";
 
-	if (cli->command)
-		mor_fail(&full, error->code, "%s%s 'mortise %s --help'", error->text, join, cli->command->name);
+	if (console->command)
+		mor_fail(&full, error->code, "%s%s 'mortise %s --help'", error->text, join, console->command);
 	else
 		mor_fail(&full, error->code, "%s%s 'mortise --help'", error->text, join);
-	return mor_fail_error(cli, &full);
+	return mor_report_error(console, &full);
 }

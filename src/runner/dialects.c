@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/options.h"
-#include "cli/session.h"
+#include "base/near.h"
+#include "runner/runner.h"
 #include "wire/json.h"
 
 /* The JSON list is of names or of objects with a name. */

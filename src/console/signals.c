@@ -2,7 +2,7 @@
  * The library touches no signal; a command has to. The handler only counts and wakes the host, both of which
  * are safe there. These are the only variables of the process that are not on somebody's stack.
  */
-#include "cli/signals.h"
+#include "console/signals.h"
 
 #include <errno.h>
 #include <poll.h>

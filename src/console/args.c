@@ -2,7 +2,7 @@
  * What people type -> JSON. Everything that is wrong with it is kind "input" and says where it came from:
  * an argument, --config, a file, stdin. The plugin never sees half of an argument.
  */
-#include "cli/args.h"
+#include "console/args.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * The line is redrawn in place and taken off before anything else is printed: on a terminal, stdout and
  * stderr end up on the same screen.
  */
-#include "cli/progress.h"
+#include "console/progress.h"
 
 #include <stdio.h>
 

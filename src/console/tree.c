@@ -1,5 +1,5 @@
 /* A JSON object that grows member by member, kept as texts: nobody asks it questions, it is only written. */
-#include "cli/args.h"
+#include "console/args.h"
 
 #include "base/alloc.h"
 

@@ -7,8 +7,8 @@
  *
  * FILE "-" is stdin.
  */
-#ifndef MOR_CLI_ARGS_H
-#define MOR_CLI_ARGS_H
+#ifndef MOR_CONSOLE_ARGS_H
+#define MOR_CONSOLE_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

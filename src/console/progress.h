@@ -1,6 +1,6 @@
 /* One line on the terminal that says how far a long piece of work has come. Nothing elsewhere. */
-#ifndef MOR_CLI_PROGRESS_H
-#define MOR_CLI_PROGRESS_H
+#ifndef MOR_CONSOLE_PROGRESS_H
+#define MOR_CONSOLE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

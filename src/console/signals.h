@@ -1,6 +1,6 @@
 /* SIGINT, SIGTERM and SIGHUP as a count: the first asks for a polite end, the second for one at once. */
-#ifndef MOR_CLI_SIGNALS_H
-#define MOR_CLI_SIGNALS_H
+#ifndef MOR_CONSOLE_SIGNALS_H
+#define MOR_CONSOLE_SIGNALS_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,14 @@
+/* A list of texts that belong to somebody else, such as the words of a command line. */
+#ifndef MOR_BASE_TEXTLIST_H
+#define MOR_BASE_TEXTLIST_H
+
+#include <stddef.h>
+
+struct mor_text_list {
+	const char **item; /* NULL-terminated; NULL: nothing was ever added. Free it with mor_free() */
+	size_t count;
+};
+
+int mor_text_list_add(struct mor_text_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
+
+#endif

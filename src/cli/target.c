@@ -1,0 +1,65 @@
+/* Which plugin a command is about, and the options that all such commands have. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "runner/runner.h"
+
+#define FIELD(name) offsetof(struct mor_plugin_args, name)
+const struct mor_option mor_plugin_option_table[] = {
+	{ "dialect", 'd', "DIALECT",
+	  "protocol to speak; default: the manifest's, else plain",
+	  MOR_OPT_TEXT, FIELD(dialect), NULL },
+	{ "framing", 0, "FRAMING",
+	  "how messages are cut: lines, headers, be32 or decimal",
+	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
+	{ "config", 'c', "CONFIG",
+	  "what the plugin is initialised with: FILE, JSON or KEY=VALUE; may be repeated",
+	  MOR_OPT_LIST, FIELD(config), NULL },
+	{ "set", 's', "SECTION.KEY=VALUE", "any setting of mortise.toml", MOR_OPT_LIST, FIELD(set), NULL },
+	{ "env", 'e', "NAME[=VALUE]",
+	  "environment variable for the plugin; NAME alone passes ours on",
+	  MOR_OPT_LIST, FIELD(env), NULL },
+	{ "clean-env", 0, NULL, "start it with a minimal environment", MOR_OPT_FLAG, FIELD(clean_env), NULL },
+	{ "inherit-env", 0, NULL, "start it with our environment", MOR_OPT_FLAG, FIELD(inherit_env), NULL },
+	{ "timeout", 't', "[METHOD=]DURATION",
+	  "time limit of the call, or of one METHOD: 500ms, 30s, 5m",
+	  MOR_OPT_LIST, FIELD(timeout), NULL },
+	{ "confine", 0, NULL,
+	  "confine it: files, network and programs only as [sandbox] permits",
+	  MOR_OPT_FLAG, FIELD(confine), NULL },
+	{ "level", 0, "LEVEL",
+	  "how: auto, t0, t1, or guarded (not at all)",
+	  MOR_OPT_TEXT, FIELD(level), "auto|t0|t1|guarded" },
+	{ "pidns", 0, NULL, "run it in a PID namespace of its own, whatever the level", MOR_OPT_FLAG, FIELD(pidns), NULL },
+	{ "unconfined", 0, NULL,
+	  "enforce none of its permissions; warns every time",
+	  MOR_OPT_FLAG, FIELD(unconfined), NULL },
+	{ "strict", 0, NULL, "hold the plugin to the letter of its protocol", MOR_OPT_FLAG, FIELD(strict), NULL },
+	{ "show-wire", 0, NULL,
+	  "show each message on stderr: > to the plugin, < from it",
+	  MOR_OPT_FLAG, FIELD(show_wire), NULL },
+	{ 0 },
+};
+
+/* With a command after "--" all words are the command's own: there is no PLUGIN among them. */
+int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err)
+{
+	struct mor_words *words = &cli->words;
+
+	if (words->tail) {
+		if (!words->tail[0])
+			return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+		*ret_path = NULL;
+		*ret_argv = words->tail;
+		return 0;
+	}
+	if (words->count == 0)
+		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: a directory, a file, or a command after \"--\"");
+	*ret_path = words->item[0];
+	*ret_argv = NULL;
+	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
+	words->count--;
+	return 0;
+}

@@ -1,0 +1,254 @@
+/*
+ * From the options of the command line to a host and its plugins. Options that have a name in mortise.toml
+ * become settings, so that there is one way in which the library is configured, not two.
+ */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "console/args.h"
+#include "runner/network.h"
+#include "console/console.h"
+#include "console/signals.h"
+#include "runner/watch.h"
+
+/* ---- what the options amount to ---- */
+
+/* "section." and the rest of the text are put together here and live as long as the runner. */
+int mor_runner_set(struct mor_runner *s, const char *section, const char *rest, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	char *setting;
+
+	mor_buf_printf(&text, "%s%s", section, rest);
+	setting = mor_buf_detach(&text);
+	if (!setting || mor_text_list_add(&s->owned, setting) < 0) {
+		mor_free(setting);
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	}
+	return mor_text_list_add(&s->set, setting) < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+}
+
+/* --timeout 30s is the call's own; --timeout METHOD=30s is a setting. */
+static int take_timeout(struct mor_runner *s, const char *word, mortise_error *err)
+{
+	const char *equals = strrchr(word, '=');
+	uint32_t ms;
+
+	if (!mor_parse_duration_ms(mor_slice_of(equals ? equals + 1 : word), &ms) || ms == 0 || equals == word)
+		return mor_fail(err, MORTISE_EINVAL, "--timeout \"%s\": expected [METHOD=]DURATION, such as 500ms, 30s or 5m",
+				word);
+	if (equals)
+		return mor_runner_set(s, "timeouts.", word, err);
+	s->timeout_ms = ms;
+	return 0;
+}
+
+/* --unconfined is never refused, and never silent: whoever reads the log later must see it. */
+static int take_sandbox(struct mor_runner *s, mortise_error *err)
+{
+	const struct mor_plugin_args *args = s->args;
+	int r = 0;
+
+	if (args->unconfined) {
+		mor_note(s->console, "%swarning%s: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever "
+			 "you may", mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console));
+		r = mor_runner_set(s, "sandbox.", "unconfined=true", err);
+	}
+	if (args->confine && !args->level)
+		r = r < 0 ? r : mor_runner_set(s, "sandbox.", "level=auto", err);
+	if (args->level)
+		r = r < 0 ? r : mor_runner_set(s, "sandbox.level=", args->level, err);
+	if (args->pidns)
+		r = r < 0 ? r : mor_runner_set(s, "sandbox.", "pidns=true", err);
+	return r;
+}
+
+/* --set first, the options that stand for a setting after it: who types --timeout beside --set means it. */
+static int take_settings(struct mor_runner *s, mortise_error *err)
+{
+	const struct mor_plugin_args *args = s->args;
+	int r = 0;
+
+	for (size_t i = 0; i < args->set.count && r == 0; i++) {
+		const char *dot = strchr(args->set.item[i], '.'), *equals = strchr(args->set.item[i], '=');
+
+		if (!dot || !equals || equals < dot || dot == args->set.item[i])
+			return mor_fail(err, MORTISE_EINVAL, "--set \"%s\": expected SECTION.KEY=VALUE", args->set.item[i]);
+		r = mor_text_list_add(&s->set, args->set.item[i]);
+	}
+	if (r < 0)
+		return mor_fail(err, r, "out of memory");
+	if (args->framing)
+		r = mor_runner_set(s, "plugin.framing=", args->framing, err);
+	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
+		r = take_timeout(s, args->timeout.item[i], err);
+	return r < 0 ? r : take_sandbox(s, err);
+}
+
+/* Nothing given is not the same as {}: then the configuration files alone decide. */
+static int take_config(struct mor_runner *s, mortise_error *err)
+{
+	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	int r = 0;
+
+	if (s->args->config.count == 0)
+		return 0;
+	for (size_t i = 0; i < s->args->config.count && r == 0; i++)
+		r = mor_args_config(&tree, s->args->config.item[i], err);
+	if (r < 0)
+		return r;
+	mor_tree_write(&tree, &json);
+	s->config = mor_buf_detach(&json);
+	return s->config ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* Judged before a host exists, so that a slip of the pen costs nothing. */
+static int check_env(const struct mor_plugin_args *args, mortise_error *err)
+{
+	if (args->clean_env && args->inherit_env)
+		return mor_fail(err, MORTISE_EINVAL, "--clean-env and --inherit-env exclude each other");
+	for (size_t i = 0; i < args->env.count; i++)
+		if (*args->env.item[i] == '=' || *args->env.item[i] == '\0')
+			return mor_fail(err, MORTISE_EINVAL, "--env \"%s\": expected NAME or NAME=VALUE", args->env.item[i]);
+	if (args->confine && args->level && strcmp(args->level, "guarded") == 0)
+		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded exclude each other");
+	if (args->dialect && !mor_dialect_exists(args->dialect))
+		return mor_dialect_unknown(args->dialect, err);
+	return 0;
+}
+
+/* ---- life ---- */
+
+int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
+		     const char *const *defaults, mortise_error *err)
+{
+	mortise_host_options opt = { .size = sizeof(opt), .on_event = mor_watch_event, .arg = console };
+	int r;
+
+	*runner = (struct mor_runner){ .console = console, .args = args };
+	console->strict = args->strict;
+	r = check_env(args, err);
+	for (; r == 0 && defaults && *defaults; defaults++)
+		r = mor_runner_set(runner, "", *defaults, err);
+	if (r == 0)
+		r = take_settings(runner, err);
+	if (r == 0)
+		r = take_config(runner, err);
+	if (r == 0)
+		r = mortise_host_new(&opt, &runner->host, err);
+	if (r < 0)
+		return r;
+	if (args->show_wire)
+		mortise_host_set_tap(runner->host, mor_watch_frame, console);
+	mor_signals_host(runner->host);
+	return 0;
+}
+
+/* Also after mor_runner_open() has failed, and on one that was never opened. */
+void mor_runner_close(struct mor_runner *runner)
+{
+	mor_signals_host(NULL);
+	runner->host = mortise_host_free(runner->host);
+	for (size_t i = 0; i < runner->owned.count; i++)
+		mor_free((char *)runner->owned.item[i]);
+	mor_free(runner->owned.item);
+	mor_free(runner->set.item);
+	mor_free(runner->config);
+}
+
+/* Only `mortise run` asks; whoever else starts such a plugin has not been told what it could send. */
+static void withhold_network(struct mor_runner *s, const char *path)
+{
+	if (s->args->unconfined || !mor_network_withheld(path, s->args->dialect, s->set.item))
+		return;
+	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
+		mor_note(s->console, "%swarning%s: %s asks for the network, and nobody has granted it: it goes without ('mortise run' asks)",
+			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
+}
+
+void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
+				mortise_plugin_options *ret)
+{
+	const struct mor_plugin_args *args = runner->args;
+
+	withhold_network(runner, path);
+	*ret = (mortise_plugin_options){
+		.size = sizeof(*ret),
+		.path = path,
+		.argv = argv,
+		.dialect = args->dialect,
+		.env = args->env.item,
+		.set = runner->set.item,
+		.config = { runner->config, runner->config ? strlen(runner->config) : 0 },
+		.on_event = mor_watch_event,
+		.arg = runner->console,
+		.flags = (args->strict ? MORTISE_STRICT : 0) | (args->clean_env ? MORTISE_CLEAN_ENV : 0) |
+			 (args->inherit_env ? MORTISE_INHERIT_ENV : 0),
+	};
+}
+
+/* A signal between the look at the count and the wait is not lost: its handler has made the host's
+ * descriptor readable. */
+int mor_runner_run(struct mor_runner *runner, mor_done_fn *done, void *arg)
+{
+	while (!done(arg)) {
+		if (mor_signals_count() > 0)
+			return MORTISE_ECANCELED;
+		mortise_host_wait(runner->host, -1);
+	}
+	return 0;
+}
+
+/* Where nothing runs and nothing is about to. */
+static bool at_rest(mortise_plugin *plugin)
+{
+	int state = mortise_plugin_state(plugin);
+
+	return state == MORTISE_STOPPED || state == MORTISE_FAILED;
+}
+
+/* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
+ * that ^C during a call does not kill at once. */
+void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin)
+{
+	int seen = mor_signals_count();
+
+	mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
+	while (!at_rest(plugin)) {
+		if (mor_signals_count() > seen) {
+			seen = mor_signals_count();
+			mortise_plugin_stop(plugin, MORTISE_STOP_NOW);
+		}
+		mortise_host_wait(runner->host, -1);
+	}
+}
+
+static bool pool_at_rest(mortise_pool *pool)
+{
+	mortise_plugin *worker;
+
+	for (uint32_t i = 0; (worker = mortise_pool_worker(pool, i)); i++)
+		if (!at_rest(worker))
+			return false;
+	return true;
+}
+
+void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
+{
+	int seen = mor_signals_count();
+
+	mortise_pool_stop(pool, MORTISE_STOP_POLITE);
+	while (!pool_at_rest(pool)) {
+		if (mor_signals_count() > seen) {
+			seen = mor_signals_count();
+			mortise_pool_stop(pool, MORTISE_STOP_NOW);
+		}
+		mortise_host_wait(runner->host, -1);
+	}
+}
