@@ -17,8 +17,8 @@
 #include "runner/runner.h"
 #include "console/signals.h"
 #include "runner/watch.h"
-#include "kythe/atype.h"
-#include "kythe/digest.h"
+#include "kythe/drive/atype.h"
+#include "kythe/unit/digest.h"
 
 #define REDRAW_MS 100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)

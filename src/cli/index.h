@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 #include "runner/runner.h"
-#include "kythe/digest.h"
-#include "kythe/driver.h"
+#include "kythe/unit/digest.h"
+#include "kythe/drive/driver.h"
 
 struct mor_index_args {
 	const char *analyzer, *output, *format, *vnames, *view, *cache, *log;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "kythe/path.h"
+#include "kythe/unit/path.h"
 
 #define FIELD(name) offsetof(struct mor_kzip_args, name)
 static const struct mor_option kzip_options[] = {

@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #include "cli/cli.h"
-#include "kythe/depends.h"
-#include "kythe/kzip.h"
-#include "kythe/vnames.h"
+#include "kythe/archive/depends.h"
+#include "kythe/archive/kzip.h"
+#include "kythe/archive/vnames.h"
 
 struct mor_kzip_args {
 	const char *output, *language, *corpus, *vnames, *compile_commands, *encoding, *unit;

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/kzip.h"
-#include "kythe/path.h"
+#include "kythe/unit/path.h"
 
 #define ANSWER_LIMIT ((size_t)64 << 20)
 

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "cli/kzip.h"
 #include "console/console.h"
-#include "kythe/digest.h"
-#include "kythe/path.h"
+#include "kythe/unit/digest.h"
+#include "kythe/unit/path.h"
 
 /* ---- files that have been read ---- */
 

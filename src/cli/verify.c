@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "console/report.h"
-#include "kythe/entries.h"
-#include "kythe/verify.h"
+#include "kythe/entries/entries.h"
+#include "kythe/entries/verify.h"
 #include "wire/json.h"
 
 #define SOURCE_LIMIT ((size_t)64 << 20)

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "kythe/atype.h"
+#include "kythe/drive/atype.h"
 
 static void check_valid(struct mor_slice type)
 {

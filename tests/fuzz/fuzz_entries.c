@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/entries.h"
+#include "kythe/entries/entries.h"
 
 struct memory {
 	struct mor_slice left;

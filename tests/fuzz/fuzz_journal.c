@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/journal.h"
+#include "kythe/drive/journal.h"
 
 #define IDENTITY "0123456789abcdef"
 #define LINES_MAX 64

@@ -10,8 +10,8 @@
 #include <zip.h>
 
 #include "base/alloc.h"
-#include "kythe/digest.h"
-#include "kythe/kzip.h"
+#include "kythe/unit/digest.h"
+#include "kythe/archive/kzip.h"
 
 static void ignore(const char *text, void *arg)
 {

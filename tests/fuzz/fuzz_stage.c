@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kythe/path.h"
-#include "kythe/stage.h"
-#include "kythe/stage_own.h"
+#include "kythe/unit/path.h"
+#include "kythe/stage/stage.h"
+#include "kythe/stage/own.h"
 
 #define INPUTS_MAX 40
 #define UNITS_MAX 8

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/depends.h"
-#include "kythe/unit.h"
+#include "kythe/archive/depends.h"
+#include "kythe/unit/unit.h"
 #include "wire/envelope.h"
 
 static void check_same(const struct mor_unit *unit, const char *json, const char *digest)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/verify.h"
+#include "kythe/entries/verify.h"
 
 static void add(struct mor_graph *graph, struct mor_slice signature, const char *name, struct mor_slice value)
 {

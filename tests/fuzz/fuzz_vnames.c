@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "kythe/path.h"
-#include "kythe/vnames.h"
+#include "kythe/unit/path.h"
+#include "kythe/archive/vnames.h"
 
 static void check_path(const char *path)
 {

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kythe/depends.h"
-#include "kythe/entries.h"
-#include "kythe/kzip.h"
-#include "kythe/vnames.h"
-#include "units.h"
+#include "kythe/archive/depends.h"
+#include "kythe/entries/entries.h"
+#include "kythe/archive/kzip.h"
+#include "kythe/archive/vnames.h"
+#include "kythe/unit/units.h"
 
 #define MANY 20000
 

@@ -1,0 +1,24 @@
+/* The archive of a writer, packed. Inside of write.c. */
+#ifndef MOR_KYTHE_ARCHIVE_PACK_H
+#define MOR_KYTHE_ARCHIVE_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "kythe/unit/digest.h"
+
+enum mor_kzip_place { MOR_KZIP_IN_FILES, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS };
+
+struct mor_kzip_item {
+	char digest[MOR_DIGEST_SIZE];
+	enum mor_kzip_place place;
+	char *source;          /* of a unit: its first source file, clean; else NULL */
+	uint64_t offset, size; /* in the spool */
+};
+
+/* Sorts the items and writes them into `to`: empty, and a file (an archive is written with steps back). */
+int mor_kzip_pack(int spool, struct mor_kzip_item *items, size_t count, int to, mortise_error *err);
+
+#endif

@@ -1,0 +1,9 @@
+#ifndef MOR_KYTHE_ARCHIVE_VNAMES_OWN_H
+#define MOR_KYTHE_ARCHIVE_VNAMES_OWN_H
+
+#include "kythe/archive/vnames.h"
+
+/* A copy of all five texts in one block; what *ret held before is not looked at. 0 or MORTISE_ENOMEM. */
+int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from);
+
+#endif

@@ -1,0 +1,286 @@
+/* What units come to: read, checked, kept, in their turn. Output and journal as files are result_files.c's. */
+#include "kythe/drive/result_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kythe/drive/journal.h"
+
+#define BUFFER_KEPT ((size_t)4 << 20)
+#define PIECE ((size_t)256 << 10)
+/* Of the output, what stays in memory. More of it would drive out what the analyzers read again and again; and on a virtual
+ * machine whose host takes back what is free, memory that is new costs ten times the bytes that are written to it. */
+#define CACHED ((uint64_t)16 << 20)
+#define RESERVED ((uint64_t)32 << 20)
+
+enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason)
+{
+	*ret_reason = result->units[unit].reason;
+	return result->units[unit].state;
+}
+
+int mor_result_code(const struct mor_result *result, size_t unit)
+{
+	return result->units[unit].code;
+}
+
+bool mor_result_empty(const struct mor_result *result, size_t unit)
+{
+	return result->units[unit].empty;
+}
+
+struct mor_result_stats mor_result_stats(const struct mor_result *result)
+{
+	struct mor_result_stats stats = result->stats;
+
+	stats.bytes = result->bytes;
+	return stats;
+}
+
+const char *mor_result_damage(const struct mor_result *result)
+{
+	return result->damage.code ? result->damage.text : NULL;
+}
+
+/* ---- bytes ---- */
+
+/* Where checked bytes go, and how many went there. */
+struct sink {
+	struct mor_fd_source source;
+	int fd;
+	uint64_t start; /* where in the file the unit begins */
+	bool cached;    /* it will be read again */
+	struct mor_summer sum;
+	uint64_t bytes;
+	int error; /* of writing: it is not the unit's fault */
+};
+
+static int put_bytes(const void *bytes, size_t len, void *arg)
+{
+	struct sink *sink = arg;
+	uint64_t at = sink->start + sink->bytes;
+	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) : mor_fd_write_uncached(sink->fd, at, bytes, len);
+
+	mor_summer_add(&sink->sum, bytes, len); /* while they are at hand */
+	sink->bytes += r < 0 ? 0 : len;
+	sink->error = r;
+	return r < 0 ? MORTISE_ESYSTEM : 0;
+}
+
+/* What is read is written on as it is, and looked at on the way. Pieces end where the file has a round offset: the kernel then
+ * keeps each as one, and not as pages and half pages. */
+static ssize_t read_and_put(void *arg, void *buffer, size_t len)
+{
+	struct sink *sink = arg;
+	size_t room = PIECE - (size_t)((sink->start + sink->bytes) % PIECE);
+	ssize_t n = mor_fd_source_read(&sink->source, buffer, len < room ? len : room);
+
+	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
+		return sink->error;
+	return n;
+}
+
+static int check(struct mor_entries *entries, bool raw, mortise_error *err)
+{
+	struct mor_slice record;
+	int r;
+
+	do
+		r = raw ? mor_records_next(&entries->records, &record, err) : mor_entries_skip(entries, err);
+	while (r > 0);
+	return r;
+}
+
+static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink, mortise_error *err)
+{
+	enum mor_result_format format = result->opt.format;
+	bool raw = format == MOR_RESULT_RAW;
+	bool as_it_is = raw || (format == MOR_RESULT_ENTRIES && output->form == MOR_STREAM_PROTOBUF);
+	struct mor_entries entries = { .records = { .read = read_and_put, .arg = sink, .format = output->form } };
+	struct mor_convert_stats stats = { 0 };
+	int r;
+
+	entries.records.buf = result->buffer;
+	if (!as_it_is) {
+		entries.records.read = mor_fd_source_read;
+		entries.records.arg = &sink->source;
+		sink->cached = true; /* in small pieces */
+	}
+	r = as_it_is ? check(&entries, raw, err) :
+		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
+					   sink, &stats, err);
+	output->records = entries.records.count;
+	result->buffer = entries.records.buf;
+	mor_buf_reset(&result->buffer, BUFFER_KEPT);
+	entries.records.buf = (struct mor_buf)MOR_BUF_INIT;
+	mor_entries_fini(&entries);
+	if (sink->error)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -sink->error, "writing the result");
+	if (r == 0 && sink->source.at != output->size)
+		return mor_fail(err, MORTISE_EINPUT, "the output became shorter");
+	return r;
+}
+
+static int open_spool(struct mor_result *result, mortise_error *err)
+{
+	if (result->spool < 0)
+		result->spool = mor_fd_unnamed(result->opt.spool_dir);
+	return result->spool < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -result->spool, "%s", result->opt.spool_dir) : 0;
+}
+
+/* Back to how long it was. */
+static int take_back(int fd, uint64_t size, mortise_error *err)
+{
+	if (ftruncate(fd, (off_t)size) < 0 || lseek(fd, (off_t)size, SEEK_SET) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "taking back a part of the result");
+	return 0;
+}
+
+/* What goes to the disk at once needs its place there at once, too: in large pieces that costs less. Where it cannot be had
+ * nothing is lost, and a disk that is full says so soon enough. */
+static void reserve(struct mor_result *result, uint64_t until)
+{
+	uint64_t from = result->reserved > result->bytes ? result->reserved : result->bytes;
+
+	if (until < CACHED || until <= result->reserved)
+		return;
+	result->reserved = from + RESERVED; /* and no more, whatever the unit has: it may be a lie */
+	(void)fallocate(result->out, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)RESERVED);
+}
+
+/* Whose turn it is goes straight to the output, if something can be taken back from it; else to the spool. */
+static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+{
+	struct ended *ended = &result->units[unit];
+	bool direct = unit == result->next && result->journal >= 0;
+	uint64_t *end = direct ? &result->bytes : &result->spooled;
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size }, .start = *end, .cached = !direct };
+	int r = direct ? mor_result_begin(result, err) : open_spool(result, err);
+
+	if (r < 0)
+		return r;
+	mor_summer_begin(&sink.sum);
+	sink.fd = direct ? result->out : result->spool;
+	if (direct)
+		reserve(result, result->bytes + output->size);
+	r = output->size ? transfer(result, output, &sink, err) : 0;
+	if (r < 0) {
+		mortise_error second;
+
+		return take_back(sink.fd, *end, &second) < 0 ? take_back(sink.fd, *end, err) : r;
+	}
+	if (!direct && sink.bytes) {
+		ended->at = *end;
+		ended->size = sink.bytes;
+		result->waiting++;
+	}
+	*end += sink.bytes;
+	ended->sum = mor_summer_end(&sink.sum);
+	output->bytes = sink.bytes;
+	return 0;
+}
+
+/* From the spool to the output. The kernel copies where it can. */
+static int copy_out(struct mor_result *result, struct ended *unit, mortise_error *err)
+{
+	off_t at = (off_t)unit->at;
+	uint64_t left = unit->size;
+	char buffer[65536];
+
+	while (left > 0) {
+		ssize_t n = copy_file_range(result->spool, &at, result->out, NULL, left > (1u << 30) ? 1u << 30 : (size_t)left, 0);
+
+		if (n <= 0)
+			break;
+		left -= (uint64_t)n;
+	}
+	while (left > 0) {
+		ssize_t n = pread(result->spool, buffer, left < sizeof(buffer) ? (size_t)left : sizeof(buffer), at);
+		int r = n > 0 ? mor_fd_write_all(result->out, buffer, (size_t)n) : n == 0 ? -EIO : -errno;
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing the result");
+		at += n;
+		left -= (uint64_t)n;
+	}
+	result->bytes += unit->size;
+	unit->size = 0;
+	if (--result->waiting == 0) {
+		result->spooled = 0;
+		return take_back(result->spool, 0, err);
+	}
+	return 0;
+}
+
+/* Half a unit may be in the output: only the next run can mend that. */
+static int check_broken(const struct mor_result *result, mortise_error *err)
+{
+	if (result->broken.code)
+		*err = result->broken;
+	return result->broken.code;
+}
+
+/* The unit's bytes are in the output: its line. */
+static int note(struct mor_result *result, const struct ended *unit, mortise_error *err)
+{
+	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED, .unit = result->next, .bytes = result->bytes,
+					 .sum = unit->sum, .code = unit->code, .reason = mor_slice_of(unit->reason ? unit->reason : "") };
+
+	return mor_result_note(result, &line, err);
+}
+
+/* Everything whose turn has come. */
+static int flush(struct mor_result *result, mortise_error *err)
+{
+	int r = check_broken(result, err);
+
+	while (r == 0 && result->next < result->opt.units && result->units[result->next].state != MOR_UNIT_OPEN) {
+		struct ended *unit = &result->units[result->next];
+
+		r = mor_result_begin(result, err);
+		if (r == 0 && unit->size)
+			r = copy_out(result, unit, err);
+		if (r < 0)
+			break;
+		r = note(result, unit, err);
+		result->next++;
+	}
+	if (r < 0)
+		result->broken = *err;
+	return r;
+}
+
+int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+{
+	int r = check_broken(result, err);
+
+	if (r == 0)
+		r = keep(result, unit, output, err);
+	if (r < 0)
+		return r;
+	result->units[unit].state = MOR_UNIT_DONE;
+	result->stats.done++;
+	result->units[unit].empty = output->bytes == 0;
+	result->stats.empty += output->bytes == 0;
+	return flush(result, err);
+}
+
+int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
+{
+	char line[1024];
+
+	result->units[unit].sum = mor_sum("", 0, 0);
+	result->units[unit].code = why->code ? why->code : MORTISE_ECRASHED;
+	result->units[unit].reason = mor_strdup(mor_printable(mor_slice_of(why->text), line, sizeof(line)));
+	result->units[unit].state = MOR_UNIT_FAILED;
+	result->stats.failed++;
+	return flush(result, err);
+}

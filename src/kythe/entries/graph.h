@@ -1,0 +1,72 @@
+/*
+ * Entries in memory as one table of triples: subject, label, object. A label is an edge kind or a fact name; an object is
+ * a node or the text of a fact. Texts and nodes are interned into one space of numbers, so that to compare is to
+ * compare numbers.
+ *
+ * Anchors are known by where they stand, not by their signature: all anchor nodes of one file with the same start and end
+ * become one node when the graph is closed. That is how Kythe's own verifier sees them.
+ */
+#ifndef MOR_KYTHE_ENTRIES_GRAPH_H
+#define MOR_KYTHE_ENTRIES_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "kythe/entries/entries.h"
+
+typedef uint32_t mor_atom; /* 0: none */
+
+struct mor_triple {
+	mor_atom subject, label, object;
+};
+
+struct mor_graph;
+
+int mor_graph_new(struct mor_graph **ret); /* 0 or MORTISE_ENOMEM */
+struct mor_graph *mor_graph_free(struct mor_graph *graph); /* NULL is fine; returns NULL */
+static inline void mor_graph_fini(struct mor_graph **graph)
+{
+	*graph = mor_graph_free(*graph);
+}
+
+int mor_graph_add(struct mor_graph *graph, const struct mor_entry *entry); /* 0 or MORTISE_ENOMEM */
+/* After the last entry, before the first question: merges anchors, sorts, drops doubles. 0 or MORTISE_ENOMEM. */
+int mor_graph_close(struct mor_graph *graph);
+size_t mor_graph_size(const struct mor_graph *graph); /* triples */
+
+/* ---- atoms ---- */
+
+/* The number of a text, made if it is new; 0: out of memory. */
+mor_atom mor_graph_text(struct mor_graph *graph, struct mor_slice text);
+mor_atom mor_graph_find_text(const struct mor_graph *graph, struct mor_slice text); /* 0: no entry has it */
+/* The next text after this one (0: the first) that begins so; 0: there is none. */
+mor_atom mor_graph_next_text(const struct mor_graph *graph, mor_atom after, struct mor_slice prefix);
+bool mor_graph_is_node(const struct mor_graph *graph, mor_atom atom);
+struct mor_slice mor_graph_slice(const struct mor_graph *graph, mor_atom text); /* of a text */
+/* The text that is one part of a node's VName. */
+mor_atom mor_graph_part(const struct mor_graph *graph, mor_atom node, enum mor_vname_part part);
+mor_atom mor_graph_find_node(const struct mor_graph *graph, const mor_atom part[MOR_VNAME_PARTS]);
+/* The (merged) anchor of a file, given by any node that has its corpus, root and path. 0: no anchor there. */
+mor_atom mor_graph_find_anchor(const struct mor_graph *graph, mor_atom file, uint64_t start, uint64_t end);
+/* The file node whose text is `text`; 0: none. Of several, the first that the stream had. */
+mor_atom mor_graph_find_file(const struct mor_graph *graph, struct mor_slice text);
+/* For people: "text", or vname(sig, corpus, root, path, language), or @12-17 of path for an anchor. */
+void mor_graph_print(const struct mor_graph *graph, mor_atom atom, struct mor_buf *out);
+
+/* ---- questions, once it is closed ---- */
+
+/* Triples with this label and, where they are not 0, this subject and this object; a run of one sorted table. The object
+ * is looked up only where no subject is given: with both, the caller compares objects. */
+struct mor_triples {
+	const struct mor_triple *at, *end;
+};
+struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label, mor_atom object);
+/* All triples of a subject, for explaining what is there instead. They are collected into `ret`; returns how many. */
+size_t mor_graph_about(const struct mor_graph *graph, mor_atom subject, struct mor_triple *ret, size_t max);
+
+#endif

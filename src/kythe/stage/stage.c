@@ -1,0 +1,439 @@
+/*
+ * Blobs by digest, trees of hard links to them. The paths of a unit are sorted before anything is made: equal paths and
+ * "a file that is also a directory" are then neighbours, and the walk opens each directory once.
+ */
+#include "kythe/stage/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kythe/unit/digest.h"
+#include "kythe/unit/path.h"
+#include "kythe/stage/blobs.h"
+#include "kythe/stage/items.h"
+#include "kythe/stage/own.h"
+#include "kythe/stage/tree.h"
+
+#define SPARE ".spare" /* beside a stage: directories for its next unit */
+#define NEW_STAGE 40
+
+struct mor_stager {
+	char *cache; /* absolute */
+	char owner[32]; /* the name of our directory below stages/ */
+	int all_stages;
+	int stages; /* ours; its lock says that we live */
+	struct mor_blobs blobs;
+	unsigned next;
+	uint64_t linked;
+};
+
+/* ---- the stager ---- */
+
+static int make_parents(const char *path)
+{
+	char *copy = mor_strdup(path);
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = strchr(copy + 1, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			r = -errno;
+		*slash = '/';
+	}
+	if (r == 0 && mkdir(copy, 0700) < 0 && errno != EEXIST)
+		r = -errno;
+	mor_free(copy);
+	return r;
+}
+
+static int make_owner(struct mor_stager *stager)
+{
+	for (unsigned n = 0; n < 100000; n++) {
+		snprintf(stager->owner, sizeof(stager->owner), "%d.%u", (int)getpid(), n);
+		if (mkdirat(stager->all_stages, stager->owner, 0700) < 0) {
+			if (errno != EEXIST)
+				return -errno;
+			continue;
+		}
+		stager->stages = openat(stager->all_stages, stager->owner, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (stager->stages >= 0 && mor_is_own_dir(stager->all_stages, stager->owner, stager->stages))
+			return 0;
+		mor_fd_close(&stager->stages);
+	}
+	return -EEXIST;
+}
+
+/* ext4 puts each directory that is made in such a one somewhere else on the disk, and what is made in it nearby. Without a
+ * journal it passes, for each file that is made, over every inode around that was deleted in the last minutes: after a build,
+ * or a run before this one, that is most of what a new cache costs. Other file systems need no such flag, or do not know it. */
+static void keep_apart(int dir)
+{
+	int flags = 0;
+
+	if (ioctl(dir, FS_IOC_GETFLAGS, &flags) == 0 && !(flags & FS_TOPDIR_FL)) {
+		flags |= FS_TOPDIR_FL;
+		(void)ioctl(dir, FS_IOC_SETFLAGS, &flags);
+	}
+}
+
+static int open_cache(struct mor_stager *stager, const char *cache)
+{
+	int top = -1;
+	int r = make_parents(cache);
+
+	if (r < 0)
+		return r;
+	stager->cache = realpath(cache, NULL);
+	if (!stager->cache)
+		return -errno;
+	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return -errno;
+	r = mor_make_dir_at(top, "blobs", &stager->blobs.dir);
+	if (r == 0)
+		r = mor_make_dir_at(top, "stages", &stager->all_stages);
+	mor_fd_close(&top);
+	if (r < 0)
+		return r;
+	keep_apart(stager->all_stages); /* contents, too, are made there */
+	mor_remove_orphans(stager->all_stages);
+	r = make_owner(stager);
+	stager->blobs.work = stager->stages;
+	stager->blobs.place = stager->cache;
+	return r;
+}
+
+int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
+{
+	struct mor_stager *stager = mor_zalloc(sizeof(*stager));
+	int r;
+
+	if (!stager)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	stager->blobs.dir = stager->stages = stager->all_stages = -1;
+	r = open_cache(stager, cache);
+	if (r < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "cache %s", cache);
+		mor_stager_free(stager);
+		return MORTISE_ESYSTEM;
+	}
+	*ret = stager;
+	return 0;
+}
+
+struct mor_stager *mor_stager_free(struct mor_stager *stager)
+{
+	if (!stager)
+		return NULL;
+	if (stager->stages >= 0)
+		unlinkat(stager->all_stages, stager->owner, AT_REMOVEDIR); /* stages that were not dropped stay */
+	mor_blobs_fini(&stager->blobs);
+	mor_fd_close(&stager->blobs.dir);
+	mor_fd_close(&stager->stages);
+	mor_fd_close(&stager->all_stages);
+	free(stager->cache);
+	mor_free(stager);
+	return NULL;
+}
+
+const char *mor_stager_path(const struct mor_stager *stager)
+{
+	return stager->cache;
+}
+
+struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
+{
+	const struct mor_blobs *blobs = &stager->blobs;
+
+	return (struct mor_stager_stats){ .written = blobs->written, .written_bytes = blobs->written_bytes, .mended = blobs->mended,
+					  .linked = stager->linked };
+}
+
+/* ---- contents ---- */
+
+static int fail_lacking(const struct mor_item *item, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
+}
+
+static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_item *item, mortise_error *err)
+{
+	size_t number;
+	int r;
+
+	if (!mor_digest_valid(item->digest) || !mor_kzip_file_find(kzip, item->digest, &number))
+		return fail_lacking(item, err);
+	r = mor_blobs_ensure(&stager->blobs, kzip, number, err);
+	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
+}
+
+static int fail_item(const struct mor_item *item, int error, mortise_error *err)
+{
+	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
+
+	return mor_fail_errno(err, code, -error, "staging %.200s", item->spelled);
+}
+
+/* ---- from one unit to the next ---- */
+
+/* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
+static void mark_changes(const struct mor_items *old, const struct mor_items *now, bool *gone, bool *fresh)
+{
+	size_t o = 0, n = 0;
+
+	while (o < old->count || n < now->count) {
+		int order = o == old->count ? 1 : n == now->count ? -1 : mor_items_compare(&old->at[o], &now->at[n]);
+		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
+
+		if (order >= 0)
+			fresh[n] = !same;
+		if (order <= 0)
+			gone[o++] = !same;
+		n += order >= 0;
+	}
+}
+
+/* What lies there already has the right bytes, but a record must not depend on what came before it: its own archive has them,
+ * or it fails. */
+static int check_kept(const struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh, mortise_error *err)
+{
+	size_t number;
+
+	for (size_t i = 0; i < now->count; i++)
+		if (!fresh[i] && !mor_item_is_dir(&now->at[i]) && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
+			return fail_lacking(&now->at[i], err);
+	return 0;
+}
+
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh,
+		     struct mor_stage_tree *tree, mortise_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < now->count; i++) {
+		const struct mor_item *item = &now->at[i];
+		int error;
+
+		if (!fresh[i])
+			continue;
+		r = mor_item_is_dir(item) ? 0 : ensure_blob(stager, kzip, item, err);
+		error = r < 0 ? 0 : mor_stage_tree_put(tree, item);
+		if (error < 0)
+			r = fail_item(item, error, err);
+		stager->linked += r == 0 && !mor_item_is_dir(item);
+	}
+	return r;
+}
+
+/* A working directory that no file of the record implies must be there, too. */
+static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir, mortise_error *err)
+{
+	int r = mor_stage_tree_make_dir(tree, working_dir + strspn(working_dir, "/"));
+
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
+}
+
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *old, const struct mor_items *now,
+		       struct mor_stage_tree *tree, mortise_error *err)
+{
+	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
+	bool *fresh;
+	int r;
+
+	if (!gone)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	fresh = gone + old->count;
+	mark_changes(old, now, gone, fresh);
+	/* What was a directory may be a file now: they go before anything is made. */
+	mor_stage_tree_clear(tree, old, now, gone);
+	r = old->kzip == kzip ? 0 : check_kept(kzip, now, fresh, err);
+	if (r == 0)
+		r = put_fresh(stager, kzip, now, fresh, tree, err);
+	if (r == 0 && (!old->working_dir || strcmp(old->working_dir, now->working_dir) != 0))
+		r = make_working_dir(tree, now->working_dir, err);
+	mor_free(gone);
+	return r;
+}
+
+static char *format_path(const struct mor_stager *stager, unsigned number)
+{
+	struct mor_buf path = MOR_BUF_INIT;
+
+	mor_buf_printf(&path, "%s/stages/%s/%u", stager->cache, stager->owner, number);
+	return mor_buf_detach(&path);
+}
+
+static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise_error *err)
+{
+	stage->path = format_path(stager, stager->next++);
+	if (!stage->path)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	/* chmod: whatever the umask says. */
+	if (mkdir(stage->path, 0700) < 0 || chmod(stage->path, 0755) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
+	return 0;
+}
+
+static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct mor_stage_tree *ret, mortise_error *err)
+{
+	int r = stage->path ? 0 : make_tree(stager, stage, err);
+	const char *name = r < 0 ? NULL : strrchr(stage->path, '/') + 1;
+	int root = r < 0 ? -1 : openat(stager->stages, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (root < 0)
+		return r < 0 ? r : mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
+	mor_stage_tree_init(ret, root, stager->blobs.dir);
+	ret->parent = stager->stages;
+	snprintf(ret->spare_name, sizeof(ret->spare_name), "%.20s" SPARE, name);
+	ret->spare_count = &stage->spares;
+	return 0;
+}
+
+static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, struct mor_stage *stage,
+		    mortise_error *err)
+{
+	static const struct mor_items nothing = { 0 };
+	struct mor_stage_tree tree;
+	int r = open_tree(stager, stage, &tree, err);
+
+	if (r < 0)
+		return r;
+	r = change_tree(stager, kzip, stage->items ? stage->items : &nothing, now, &tree, err);
+	mor_stage_tree_fini(&tree);
+	mor_fd_close(&tree.root);
+	return r;
+}
+
+/* `below` is absolute; "/" adds nothing. */
+static char *join(const char *path, const char *below)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	mor_buf_text(&out, path);
+	if (below[1])
+		mor_buf_text(&out, below);
+	return mor_buf_detach(&out);
+}
+
+static int describe(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
+{
+	mor_free(stage->working_dir);
+	stage->working_dir = mode == MOR_STAGE_DIR ? join(stage->path, now->working_dir) : mor_strdup(now->working_dir);
+	mor_free(stage->directories);
+	stage->directories = mor_items_directories(now);
+	return stage->working_dir && stage->directories ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* Takes the items. */
+static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_items *now, enum mor_stage_mode mode,
+		     struct mor_stage *stage, mortise_error *err)
+{
+	int r = fit_tree(stager, kzip, now, stage, err);
+
+	if (r == 0)
+		r = describe(stage, now, mode, err);
+	if (r < 0) {
+		mor_items_free(now);
+		mor_stage_drop(stager, stage);
+		return r;
+	}
+	now->kzip = kzip;
+	mor_items_free(stage->items);
+	stage->items = now;
+	return 0;
+}
+
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
+		  struct mor_stage *stage, mortise_error *err)
+{
+	struct mor_items *now = NULL;
+	int r = mor_items_list(unit, mode, &now, err);
+
+	if (r == 0)
+		return fit_items(stager, kzip, now, mode, stage, err);
+	mor_items_free(now);
+	mor_stage_drop(stager, stage);
+	return r;
+}
+
+/* A stage that is not there yet counts as one that differs in NEW_STAGE files. */
+static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_items *items)
+{
+	unsigned best = shown, least = UINT_MAX;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned distance = stages[i].items ? mor_items_distance(stages[i].items, items) : NEW_STAGE;
+
+		if (i == shown || distance >= least)
+			continue;
+		best = i;
+		least = distance;
+	}
+	return best;
+}
+
+int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
+			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err)
+{
+	struct mor_items *now = NULL;
+	int r = mor_items_list(unit, mode, &now, err);
+	unsigned chosen;
+
+	if (r < 0) {
+		mor_items_free(now);
+		return r;
+	}
+	chosen = *shown;
+	if (!stages[chosen].items || !mor_items_equal(stages[chosen].items, now))
+		chosen = choose_stage(stages, count, *shown, now);
+	r = fit_items(stager, kzip, now, mode, &stages[chosen], err);
+	if (r == 0)
+		*shown = chosen;
+	return r;
+}
+
+int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err)
+{
+	char *path = format_path(stager, stager->next++);
+
+	if (!path)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	if (mkdir(path, 0700) < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", path);
+		mor_free(path);
+		return MORTISE_ESYSTEM;
+	}
+	*ret_path = path;
+	return 0;
+}
+
+void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
+{
+	const char *name = stage->path ? strrchr(stage->path, '/') + 1 : NULL;
+	char spare[32];
+
+	if (name) {
+		snprintf(spare, sizeof(spare), "%.20s" SPARE, name);
+		mor_remove_tree_at(stager->stages, name);
+		mor_remove_tree_at(stager->stages, spare);
+	}
+	mor_free(stage->path);
+	mor_free(stage->working_dir);
+	mor_free(stage->directories);
+	mor_items_free(stage->items);
+	*stage = (struct mor_stage){ 0 };
+}

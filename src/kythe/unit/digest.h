@@ -1,0 +1,18 @@
+/* SHA-256 as lower-case hex. */
+#ifndef MOR_KYTHE_UNIT_DIGEST_H
+#define MOR_KYTHE_UNIT_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <nettle/sha2.h>
+
+#define MOR_DIGEST_HEX 64
+#define MOR_DIGEST_SIZE (MOR_DIGEST_HEX + 1)
+
+void mor_digest_begin(struct sha256_ctx *sha);
+void mor_digest_add(struct sha256_ctx *sha, const void *bytes, size_t len);
+void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE]);
+bool mor_digest_valid(const char *text); /* 64 digits 0-9a-f and nothing else */
+
+#endif

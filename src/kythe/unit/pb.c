@@ -1,0 +1,240 @@
+#include "kythe/unit/pb.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+/* ---- reading ---- */
+
+int mor_pb_varint(const char *p, size_t len, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	for (unsigned i = 0; i < 10; i++) {
+		uint64_t byte;
+
+		if (i == len)
+			return 0;
+		byte = (unsigned char)p[i];
+		/* The tenth byte holds the last of 64 bits. */
+		if (i == 9 && byte > 1)
+			return -1;
+		number |= (byte & 0x7f) << 7 * i;
+		if (byte < 0x80) {
+			*ret = number;
+			return (int)i + 1;
+		}
+	}
+	return -1;
+}
+
+static bool take(struct mor_pb *pb, size_t len, struct mor_slice *ret)
+{
+	if (len > pb->left.len)
+		return false;
+	*ret = (struct mor_slice){ pb->left.ptr, len };
+	pb->left.ptr += len;
+	pb->left.len -= len;
+	return true;
+}
+
+static bool take_varint(struct mor_pb *pb, uint64_t *ret)
+{
+	struct mor_slice skipped;
+	int len = mor_pb_varint(pb->left.ptr, pb->left.len, ret);
+
+	return len > 0 && take(pb, (size_t)len, &skipped);
+}
+
+static bool take_value(struct mor_pb *pb)
+{
+	switch (pb->wire) {
+	case MOR_PB_VARINT:
+		return take_varint(pb, &pb->number);
+	case MOR_PB_FIXED64:
+		return take(pb, 8, &pb->bytes);
+	case MOR_PB_FIXED32:
+		return take(pb, 4, &pb->bytes);
+	case MOR_PB_BYTES:
+		return take_varint(pb, &pb->number) && pb->number <= pb->left.len && take(pb, (size_t)pb->number, &pb->bytes);
+	}
+	return false;
+}
+
+int mor_pb_next(struct mor_pb *pb)
+{
+	uint64_t tag = 0;
+
+	if (pb->left.len == 0)
+		return 0;
+	if (!take_varint(pb, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
+		return MORTISE_EINPUT;
+	pb->field = (uint32_t)(tag >> 3);
+	pb->wire = (enum mor_pb_wire)(tag & 7);
+	return take_value(pb) ? 1 : MORTISE_EINPUT;
+}
+
+/* ---- writing ---- */
+
+int mor_pb_put_varint(struct mor_buf *out, uint64_t number)
+{
+	char bytes[10];
+	size_t len = 0;
+
+	for (; number >= 0x80; number >>= 7)
+		bytes[len++] = (char)(number | 0x80);
+	bytes[len++] = (char)number;
+	return mor_buf_append(out, bytes, len);
+}
+
+int mor_pb_put_number(struct mor_buf *out, uint32_t field, uint64_t number)
+{
+	mor_pb_put_varint(out, (uint64_t)field << 3 | MOR_PB_VARINT);
+	return mor_pb_put_varint(out, number);
+}
+
+int mor_pb_put_bytes(struct mor_buf *out, uint32_t field, struct mor_slice bytes)
+{
+	mor_pb_put_varint(out, (uint64_t)field << 3 | MOR_PB_BYTES);
+	mor_pb_put_varint(out, bytes.len);
+	return mor_buf_slice(out, bytes);
+}
+
+int mor_pb_put_text(struct mor_buf *out, uint32_t field, const char *text)
+{
+	return *text ? mor_pb_put_bytes(out, field, mor_slice_of(text)) : 0;
+}
+
+/* ---- checking ---- */
+
+struct check {
+	size_t fields;
+	mortise_error *err;
+};
+
+static int check_message(struct check *check, const ProtobufCMessageDescriptor *type, struct mor_slice bytes);
+
+static int wrong(struct check *check, const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field,
+		 const char *why)
+{
+	return mor_fail(check->err, MORTISE_EINPUT, "%s.%s %s", type->short_name, field->name, why);
+}
+
+static bool is_length_delimited(ProtobufCType type)
+{
+	return type == PROTOBUF_C_TYPE_STRING || type == PROTOBUF_C_TYPE_BYTES || type == PROTOBUF_C_TYPE_MESSAGE;
+}
+
+static int check_field(struct check *check, const ProtobufCMessageDescriptor *type,
+		       const ProtobufCFieldDescriptor *field, const struct mor_pb *pb)
+{
+	if (pb->wire != (is_length_delimited(field->type) ? MOR_PB_BYTES : MOR_PB_VARINT))
+		return wrong(check, type, field, "has the wrong wire type");
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+		return check_message(check, field->descriptor, pb->bytes);
+	if (field->type != PROTOBUF_C_TYPE_STRING)
+		return 0;
+	if (pb->bytes.len && memchr(pb->bytes.ptr, '\0', pb->bytes.len))
+		return wrong(check, type, field, "holds a NUL byte");
+	if (!mor_utf8_valid(pb->bytes))
+		return wrong(check, type, field, "is not UTF-8");
+	return 0;
+}
+
+/* Recursion goes as deep as the types nest, never deeper: kythe.proto has no type that holds itself. */
+static int check_message(struct check *check, const ProtobufCMessageDescriptor *type, struct mor_slice bytes)
+{
+	struct mor_pb pb = { .left = bytes };
+	int r;
+
+	while ((r = mor_pb_next(&pb)) > 0) {
+		const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(type, pb.field);
+
+		if (++check->fields > MOR_PB_FIELDS)
+			return mor_fail(check->err, MORTISE_EINPUT, "more than %d fields", MOR_PB_FIELDS);
+		if (field && (r = check_field(check, type, field, &pb)) < 0)
+			return r;
+	}
+	return r < 0 ? mor_fail(check->err, r, "%s is not a protocol buffer, or it is cut short", type->short_name) : 0;
+}
+
+int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err)
+{
+	return check_message(&(struct check){ .err = err }, type, bytes);
+}
+
+/* ---- messages ---- */
+
+#define BLOCK ((size_t)16 << 10)
+
+struct mor_pb_block {
+	struct mor_pb_block *next;
+	size_t size;
+	max_align_t data[];
+};
+
+static int add_block(struct mor_pb_message *message, size_t size)
+{
+	struct mor_pb_block *block = mor_alloc(sizeof(*block) + size);
+
+	if (!block)
+		return MORTISE_ENOMEM;
+	block->next = message->blocks;
+	block->size = message->left = size;
+	message->blocks = block;
+	return 0;
+}
+
+static void *take_memory(void *arg, size_t size)
+{
+	struct mor_pb_message *message = arg;
+	size_t rounded = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+
+	if (rounded < size || (rounded > message->left && add_block(message, rounded > BLOCK ? rounded : BLOCK) < 0))
+		return NULL;
+	message->left -= rounded;
+	return (char *)message->blocks->data + (message->blocks->size - message->left - rounded);
+}
+
+static void leave_memory(void *arg, void *memory)
+{
+	(void)arg;
+	(void)memory;
+}
+
+/* Checked before, so what can still fail is memory. */
+int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err)
+{
+	static const uint8_t nothing[1];
+	ProtobufCAllocator allocator = { take_memory, leave_memory, ret };
+	int r = mor_pb_check(type, bytes, err);
+
+	if (r < 0)
+		return r;
+	ret->root = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.len ? (const uint8_t *)bytes.ptr : nothing);
+	return ret->root ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+void mor_pb_message_fini(struct mor_pb_message *message)
+{
+	for (struct mor_pb_block *block = message->blocks, *next; block; block = next) {
+		next = block->next;
+		mor_free(block);
+	}
+	*message = (struct mor_pb_message){ 0 };
+}
+
+int mor_pb_pack(const ProtobufCMessage *message, struct mor_buf *out)
+{
+	size_t len = protobuf_c_message_get_packed_size(message);
+	int r = mor_buf_reserve(out, len);
+
+	if (r < 0 || len == 0)
+		return r;
+	protobuf_c_message_pack(message, (uint8_t *)out->data + out->len);
+	out->len += len;
+	return 0;
+}

@@ -1,0 +1,498 @@
+/*
+ * JSON to wire goes without a message in between: members become fields as they come. Any is the one type with a form of
+ * its own: {"@type": URL, members of that type}. Where we do not know the type its JSON is carried along as text.
+ */
+#include "kythe/unit/pbjson.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "kythe/unit/kythe.pb-c.h"
+#include "kythe/unit/pb.h"
+
+static const ProtobufCMessageDescriptor *const detail_types[] = {
+	&kythe__proto__go_details__descriptor,
+	&kythe__proto__java_details__descriptor,
+	&kythe__proto__build_details__descriptor,
+	&kythe__proto__jar_details__descriptor,
+	&kythe__proto__jar_entry_details__descriptor,
+	&kythe__proto__cxx_compilation_unit_details__descriptor,
+	&kythe__proto__context_dependent_version__descriptor,
+};
+
+const ProtobufCMessageDescriptor *mor_detail_type(const char *type_url)
+{
+	const char *slash = strrchr(type_url, '/');
+	const char *name = slash ? slash + 1 : type_url;
+
+	for (size_t i = 0; i < sizeof(detail_types) / sizeof(*detail_types); i++)
+		if (strcmp(detail_types[i]->name, name) == 0)
+			return detail_types[i];
+	return NULL;
+}
+
+bool mor_any_known(const char *type_url)
+{
+	return mor_detail_type(type_url) != NULL;
+}
+
+/* ---- from JSON ---- */
+
+int mor_base64_any(struct mor_slice text, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
+	int r;
+
+	if (text.len && text.len % 4 == 0 && text.ptr[text.len - 1] == '=')
+		text.len -= text.ptr[text.len - 2] == '=' ? 2 : 1;
+	/* What is left in a group of four after its padding is two or three characters. */
+	if (text.len % 4 == 1 || (text.len && memchr(text.ptr, '=', text.len)))
+		return MORTISE_EINPUT;
+	mor_buf_reserve(&plain, text.len + 2);
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		mor_buf_byte(&plain, c == '-' ? '+' : c == '_' ? '/' : c);
+	}
+	while (plain.len % 4)
+		if (mor_buf_byte(&plain, '=') < 0)
+			break;
+	r = mor_buf_failed(&plain) ? plain.status : mor_base64_decode(mor_buf_view(&plain), out);
+	return r == MORTISE_EPROTO ? MORTISE_EINPUT : r;
+}
+
+struct reading {
+	struct mor_buf where; /* the path of the value that is looked at */
+	mortise_error *err;
+};
+
+static int read_message(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
+			bool any_members, struct mor_buf *out);
+
+static int refuse(struct reading *rd, const char *why)
+{
+	char shown[300];
+
+	if (mor_buf_failed(&rd->where))
+		return mor_fail(rd->err, MORTISE_ENOMEM, "out of memory");
+	mor_excerpt(mor_buf_view(&rd->where), shown, sizeof(shown));
+	return mor_fail(rd->err, MORTISE_EINPUT, "%s%s%s", shown, *shown ? ": " : "", why);
+}
+
+static int refuse_type(struct reading *rd, const char *wanted, const struct mor_value *value)
+{
+	char why[80];
+
+	snprintf(why, sizeof(why), "expected %s, not %s", wanted, mor_json_type_name(mor_json_type(value)));
+	return refuse(rd, why);
+}
+
+/* required_input -> requiredInput */
+static bool is_camel_of(struct mor_slice name, const char *proto)
+{
+	size_t at = 0;
+
+	for (; *proto; proto++) {
+		char c = *proto;
+
+		if (c == '_' && proto[1])
+			c = (char)toupper((unsigned char)*++proto);
+		if (at == name.len || name.ptr[at++] != c)
+			return false;
+	}
+	return at == name.len;
+}
+
+static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type, struct mor_slice name)
+{
+	for (unsigned i = 0; i < type->n_fields; i++)
+		if (mor_slice_is(name, type->fields[i].name) || is_camel_of(name, type->fields[i].name))
+			return &type->fields[i];
+	return NULL;
+}
+
+static int read_text(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+{
+	struct mor_slice text = mor_json_string(value);
+
+	if (!text.ptr)
+		return refuse_type(rd, "a string", value);
+	if (text.len && memchr(text.ptr, '\0', text.len))
+		return refuse(rd, "the text holds a NUL character");
+	return mor_pb_put_bytes(out, field, text);
+}
+
+static int read_bytes(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
+	struct mor_slice text = mor_json_string(value);
+
+	if (!text.ptr)
+		return refuse_type(rd, "base64 in a string", value);
+	if (mor_base64_any(text, &bytes) == MORTISE_EINPUT)
+		return refuse(rd, "the text is not base64");
+	return mor_buf_failed(&bytes) ? bytes.status : mor_pb_put_bytes(out, field, mor_buf_view(&bytes));
+}
+
+static int read_int32(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+{
+	struct mor_slice text = mor_json_string(value);
+	int64_t number = mor_json_int(value, INT64_MAX);
+
+	if (text.ptr && !mor_parse_i64(text, &number))
+		number = INT64_MAX;
+	if (number < INT32_MIN || number > INT32_MAX)
+		return refuse(rd, "expected a whole number of 32 bits");
+	/* Negative ones take ten bytes: they are extended to 64 bits. */
+	return mor_pb_put_number(out, field, (uint64_t)number);
+}
+
+/* {"@type":...,"value":base64} and nothing else: any type's bytes, unless the type has a field of that name. */
+static bool is_bytes(const struct mor_value *object, struct mor_buf *bytes)
+{
+	struct mor_slice text = mor_json_string(mor_json_get(object, "value"));
+
+	return mor_json_size(object) == 2 && text.ptr && mor_base64_any(text, bytes) == 0;
+}
+
+static int read_unknown_detail(const struct mor_value *object, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
+
+	if (mor_json_write(object, false, &bytes) < 0)
+		return MORTISE_ENOMEM;
+	return mor_pb_put_bytes(out, 100, mor_buf_view(&bytes));
+}
+
+/* Packed anew, so that the same content has the same bytes whatever the order of its members. */
+static int read_known_detail(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
+			     struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf members = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
+	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
+	int r = read_message(rd, object, type, true, &members);
+
+	if (r == 0)
+		r = mor_pb_unpack(type, mor_buf_view(&members), &message, rd->err);
+	if (r == 0)
+		r = mor_pb_pack(message.root, &value);
+	if (r < 0 || value.len == 0)
+		return r;
+	return mor_pb_put_bytes(out, 2, mor_buf_view(&value));
+}
+
+static int read_any(struct reading *rd, const struct mor_value *object, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
+	const struct mor_value *url = mor_json_get(object, "@type");
+	const ProtobufCMessageDescriptor *type;
+	int r;
+
+	if (!url)
+		return refuse(rd, "\"@type\" is missing");
+	r = read_text(rd, url, 1, out);
+	if (r < 0)
+		return r;
+	type = mor_detail_type(mor_json_text(url, ""));
+	if (is_bytes(object, &bytes) && !(type && find_field(type, MOR_SLICE("value"))))
+		return mor_pb_put_bytes(out, 2, mor_buf_view(&bytes));
+	return type ? read_known_detail(rd, object, type, out) : read_unknown_detail(object, out);
+}
+
+static int read_sub(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
+		    struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
+	int r;
+
+	if (mor_json_type(value) != MOR_JSON_OBJECT)
+		return refuse_type(rd, "an object", value);
+	if (field->descriptor == &kythe__proto__any__descriptor)
+		r = read_any(rd, value, &inside);
+	else
+		r = read_message(rd, value, field->descriptor, false, &inside);
+	return r < 0 ? r : mor_pb_put_bytes(out, field->id, mor_buf_view(&inside));
+}
+
+static int read_one(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
+		    struct mor_buf *out)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_STRING:
+		return read_text(rd, value, field->id, out);
+	case PROTOBUF_C_TYPE_BYTES:
+		return read_bytes(rd, value, field->id, out);
+	case PROTOBUF_C_TYPE_INT32:
+		return read_int32(rd, value, field->id, out);
+	case PROTOBUF_C_TYPE_BOOL:
+		if (mor_json_type(value) != MOR_JSON_BOOL)
+			return refuse_type(rd, "true or false", value);
+		return mor_pb_put_number(out, field->id, mor_json_bool(value, false));
+	default:
+		return read_sub(rd, value, field, out);
+	}
+}
+
+static int read_list(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
+		     struct mor_buf *out)
+{
+	struct mor_json_iter it = mor_json_iter(value);
+	size_t before = rd->where.len;
+	int r = 0;
+
+	if (mor_json_type(value) != MOR_JSON_ARRAY)
+		return refuse_type(rd, "an array", value);
+	for (size_t i = 0; r == 0 && mor_json_next(&it); i++) {
+		rd->where.len = before;
+		mor_buf_printf(&rd->where, "[%zu]", i);
+		r = read_one(rd, it.value, field, out);
+	}
+	return r;
+}
+
+static int read_member(struct reading *rd, const struct mor_json_iter *it, const ProtobufCMessageDescriptor *type,
+		       uint64_t *seen, struct mor_buf *out)
+{
+	const ProtobufCFieldDescriptor *field = find_field(type, it->name);
+	uint64_t bit;
+
+	mor_buf_text(&rd->where, rd->where.len ? "." : "");
+	mor_buf_slice(&rd->where, it->name);
+	if (!field)
+		return refuse(rd, "unknown field");
+	bit = (uint64_t)1 << (field - type->fields);
+	if (*seen & bit)
+		return refuse(rd, "given twice");
+	*seen |= bit;
+	if (mor_json_type(it->value) == MOR_JSON_NULL)
+		return 0;
+	return field->label == PROTOBUF_C_LABEL_REPEATED ? read_list(rd, it->value, field, out) :
+							   read_one(rd, it->value, field, out);
+}
+
+static int read_message(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
+			bool any_members, struct mor_buf *out)
+{
+	struct mor_json_iter it = mor_json_iter(object);
+	size_t before = rd->where.len;
+	uint64_t seen = 0;
+	int r = 0;
+
+	while (r == 0 && mor_json_next(&it)) {
+		rd->where.len = before;
+		if (!(any_members && mor_slice_is(it.name, "@type")))
+			r = read_member(rd, &it, type, &seen, out);
+	}
+	if (r == 0)
+		rd->where.len = before;
+	return r;
+}
+
+int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
+		     struct mor_buf *out, mortise_error *err)
+{
+	struct reading rd = { .err = err };
+	int r;
+
+	mor_buf_text(&rd.where, where);
+	if (mor_json_type(object) != MOR_JSON_OBJECT)
+		r = refuse_type(&rd, "an object", object);
+	else
+		r = read_message(&rd, object, type, false, out);
+	mor_buf_fini(&rd.where);
+	if (r == 0 && mor_buf_failed(out))
+		r = out->status;
+	return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
+}
+
+/* ---- to JSON ---- */
+
+struct writing {
+	enum mor_pb_names names;
+	struct mor_writer *w;
+};
+
+static void write_members(const struct writing *wr, const ProtobufCMessage *message);
+
+static void write_key(const struct writing *wr, const char *proto)
+{
+	char camel[64];
+	size_t len = 0;
+
+	if (wr->names == MOR_PB_PROTO_NAMES) {
+		mor_w_key(wr->w, proto);
+		return;
+	}
+	for (; *proto && len + 1 < sizeof(camel); proto++)
+		camel[len++] = *proto == '_' && proto[1] ? (char)toupper((unsigned char)*++proto) : *proto;
+	camel[len] = '\0';
+	mor_w_key(wr->w, camel);
+}
+
+static void write_base64(struct mor_writer *w, struct mor_slice bytes)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_base64_encode(bytes, &text);
+	mor_w_slice(w, (struct mor_slice){ text.data ? text.data : "", text.len });
+	if (mor_buf_failed(&text))
+		w->out->status = text.status;
+}
+
+static struct mor_slice slice_of_data(const ProtobufCBinaryData *data)
+{
+	return (struct mor_slice){ (const char *)data->data, data->len };
+}
+
+/* True when a singular field holds what it would hold if it were not there. */
+static bool is_default(const ProtobufCFieldDescriptor *field, const void *at)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_STRING:
+		return **(char *const *)at == '\0';
+	case PROTOBUF_C_TYPE_BYTES:
+		return ((const ProtobufCBinaryData *)at)->len == 0;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return *(ProtobufCMessage *const *)at == NULL;
+	case PROTOBUF_C_TYPE_BOOL:
+		return *(const protobuf_c_boolean *)at == 0;
+	default:
+		return *(const int32_t *)at == 0;
+	}
+}
+
+static void write_any_message(const struct writing *wr, const Kythe__Proto__Any *any)
+{
+	struct mor_any plain = { .type_url = any->type_url };
+
+	if (any->json.len)
+		plain.json = slice_of_data(&any->json);
+	else
+		plain.value = (struct mor_slice){ any->value.len ? (const char *)any->value.data : "", any->value.len };
+	mor_any_to_json(&plain, wr->names, wr->w);
+}
+
+static void write_one(const struct writing *wr, const ProtobufCFieldDescriptor *field, const void *at)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_STRING:
+		mor_w_string(wr->w, *(char *const *)at);
+		break;
+	case PROTOBUF_C_TYPE_BYTES:
+		write_base64(wr->w, slice_of_data(at));
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		mor_w_bool(wr->w, *(const protobuf_c_boolean *)at);
+		break;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		if (field->descriptor == &kythe__proto__any__descriptor) {
+			write_any_message(wr, *(Kythe__Proto__Any *const *)at);
+			break;
+		}
+		mor_w_object(wr->w);
+		write_members(wr, *(ProtobufCMessage *const *)at);
+		mor_w_end(wr->w);
+		break;
+	default:
+		mor_w_int(wr->w, *(const int32_t *)at);
+	}
+}
+
+/* Of repeated fields kythe.proto has only texts and messages: both are arrays of pointers. */
+static void write_field(const struct writing *wr, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	const char *base = (const char *)message;
+	const void *at = base + field->offset;
+	bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+	size_t count = repeated ? *(const size_t *)(base + field->quantifier_offset) : 0;
+
+	if (repeated ? count == 0 : is_default(field, at))
+		return;
+	write_key(wr, field->name);
+	if (!repeated) {
+		write_one(wr, field, at);
+		return;
+	}
+	mor_w_array(wr->w);
+	for (size_t i = 0; i < count; i++)
+		write_one(wr, field, *(void *const *const *)at + i);
+	mor_w_end(wr->w);
+}
+
+static void write_members(const struct writing *wr, const ProtobufCMessage *message)
+{
+	for (unsigned i = 0; i < message->descriptor->n_fields; i++)
+		write_field(wr, message, &message->descriptor->fields[i]);
+}
+
+void mor_pb_to_json(const ProtobufCMessage *message, enum mor_pb_names names, struct mor_writer *w)
+{
+	mor_w_object(w);
+	write_members(&(struct writing){ names, w }, message);
+	mor_w_end(w);
+}
+
+/* Fields that we do not know, at any depth: protobuf-c keeps them, JSON has no place for them. */
+static bool has_unknown(const ProtobufCMessage *message)
+{
+	bool found = message->n_unknown_fields != 0;
+
+	for (unsigned i = 0; !found && i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		const char *base = (const char *)message;
+		bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+		const ProtobufCMessage *const *one = (const void *)(base + field->offset);
+		size_t count = repeated ? *(const size_t *)(base + field->quantifier_offset) : 1;
+
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE)
+			continue;
+		if (repeated)
+			one = *(const ProtobufCMessage *const *const *)(const void *)one;
+		for (size_t k = 0; !found && k < count; k++)
+			found = one[k] && has_unknown(one[k]);
+	}
+	return found;
+}
+
+/* Would the members come back as these very bytes? Not if there are fields that we do not know, or another order. */
+static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, struct mor_writer *w)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf again = MOR_BUF_INIT;
+
+	if (mor_pb_pack(message, &again) < 0)
+		w->out->status = again.status;
+	return !has_unknown(message) && mor_slice_eq(mor_buf_view(&again), bytes);
+}
+
+/* Bytes that are not of the type they claim to be are shown as bytes; in an archive also those that would change, and with
+ * them the unit's digest. */
+void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w)
+{
+	const ProtobufCMessageDescriptor *type = mor_detail_type(any->type_url);
+	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
+	int r = 0;
+
+	if (any->json.ptr) {
+		mor_w_raw(w, any->json);
+		return;
+	}
+	mor_w_object(w);
+	mor_w_pair(w, "@type", any->type_url);
+	if (type)
+		r = mor_pb_unpack(type, any->value, &message, NULL);
+	if (r == MORTISE_ENOMEM)
+		w->out->status = r;
+	if (message.root && (names == MOR_PB_CAMEL_CASE || is_exact(message.root, any->value, w))) {
+		write_members(&(struct writing){ names, w }, message.root);
+	} else {
+		mor_w_key(w, "value");
+		write_base64(w, any->value);
+	}
+	mor_w_end(w);
+}
