@@ -1,4 +1,4 @@
-/* kzip create: from files that are named, or from one command whose compiler is asked; see kzip_compdb.c for many. */
+/* kzip create: from files that are named, or from one command whose compiler is asked; see src/capture for the rest. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,16 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "capture/capture.h"
 #include "cli/kzip.h"
 #include "console/report.h"
 #include "console/signals.h"
+
+struct creating {
+	struct mor_cli *cli;
+	const struct mor_kzip_args *args;
+	struct mor_capture capture;
+};
 
 static size_t tail_count(const char *const *tail)
 {
@@ -39,13 +46,13 @@ static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *ar
 }
 
 /* What is named is what is recorded; nothing is run, and any language will do. */
-static int record_named(struct mor_creation *creation, mortise_error *err)
+static int record_named(struct creating *c, mortise_error *err)
 {
-	const struct mor_kzip_args *args = creation->args;
-	const char *const *tail = creation->cli->words.tail;
+	const struct mor_kzip_args *args = c->args;
+	const char *const *tail = c->cli->words.tail;
 
-	return mor_creation_record(creation, &(struct mor_compilation){
-		.directory = creation->cwd, .arguments = tail, .argument_count = tail_count(tail),
+	return mor_capture_unit(&c->capture, &(struct mor_capture_source){
+		.directory = c->capture.cwd, .arguments = tail, .argument_count = tail_count(tail),
 		.sources = args->sources.item, .source_count = args->sources.count,
 		.inputs = args->inputs.item, .input_count = args->inputs.count }, err);
 }
@@ -53,16 +60,16 @@ static int record_named(struct mor_creation *creation, mortise_error *err)
 static int ask_one(const char *directory, const char *const *arguments, size_t count, struct mor_strings *ret,
 		   mortise_error *err)
 {
-	struct mor_asking asking;
-	int status = 0, r = mor_asking_start(&asking, directory, arguments, count, err);
+	struct mor_capture_asking asking;
+	int status = 0, r = mor_capture_asking_start(&asking, directory, arguments, count, err);
 
 	if (r < 0)
 		return r;
 	while (waitpid(asking.pid, &status, 0) < 0 && errno == EINTR && mor_signals_count() == 0)
 		;
 	r = mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") :
-				  mor_asking_result(&asking, status, ret, err);
-	mor_asking_fini(&asking);
+				  mor_capture_asking_result(&asking, status, ret, err);
+	mor_capture_asking_fini(&asking);
 	return r;
 }
 
@@ -76,77 +83,79 @@ static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings
 }
 
 /* The main source is what the rule names first. */
-static int record_command(struct mor_creation *creation, mortise_error *err)
+static int record_command(struct creating *c, mortise_error *err)
 {
-	const char *const *tail = creation->cli->words.tail;
+	const char *const *tail = c->cli->words.tail;
 	size_t count = tail_count(tail), skip = mor_launcher_words(tail, count);
 	MOR_CLEAN(mor_strings) struct mor_strings files = { 0 };
-	int r = ask_one(creation->cwd, tail + skip, count - skip, &files, err);
+	int r = ask_one(c->capture.cwd, tail + skip, count - skip, &files, err);
 
 	if (r == 0)
-		r = add_named_inputs(creation->args, &files, err);
+		r = add_named_inputs(c->args, &files, err);
 	if (r < 0)
 		return r;
-	return mor_creation_record(creation, &(struct mor_compilation){
-		.directory = creation->cwd, .arguments = tail + skip, .argument_count = count - skip,
+	return mor_capture_unit(&c->capture, &(struct mor_capture_source){
+		.directory = c->capture.cwd, .arguments = tail + skip, .argument_count = count - skip,
 		.sources = (const char *const *)files.item, .source_count = 1,
 		.inputs = (const char *const *)files.item, .input_count = files.count }, err);
 }
 
-static int record_all(struct mor_creation *creation, size_t *ret_failed, mortise_error *err)
+static int record_all(struct creating *c, size_t *ret_failed, mortise_error *err)
 {
-	if (creation->args->compile_commands)
-		return mor_creation_compdb(creation, ret_failed, err);
-	return creation->args->sources.count ? record_named(creation, err) : record_command(creation, err);
+	if (c->args->compile_commands)
+		return mor_capture_compdb(&c->capture, c->args->compile_commands, c->args->jobs, ret_failed, err);
+	return c->args->sources.count ? record_named(c, err) : record_command(c, err);
 }
 
-static int prepare(struct mor_creation *creation, mortise_error *err)
+static int prepare_create(struct creating *c, mortise_error *err)
 {
-	const struct mor_kzip_args *args = creation->args;
+	const struct mor_kzip_args *args = c->args;
 	enum mor_kzip_encoding encoding = MOR_KZIP_PROTO;
-	int r = check_words(creation->cli, args, err);
+	int r = check_words(c->cli, args, err);
 
 	if (r == 0)
 		r = mor_kzip_encoding_cli(args, &encoding, err);
 	if (r == 0 && args->vnames)
-		r = mor_vname_rules_load(args->vnames, &creation->rules, err);
+		r = mor_vname_rules_load(args->vnames, &c->capture.rules, err);
 	if (r < 0)
 		return r;
-	creation->cwd = getcwd(NULL, 0);
-	if (!creation->cwd)
+	c->capture.cwd = getcwd(NULL, 0);
+	if (!c->capture.cwd)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "the current directory");
-	return mor_kzip_writer_new(args->output, encoding, &creation->writer, err);
+	return mor_kzip_writer_new(args->output, encoding, &c->capture.writer, err);
 }
 
 /* An archive of which nothing could be recorded is not written. */
-static int finish(struct mor_creation *creation, size_t failed, mortise_error *err)
+static int finish_create(struct creating *c, size_t failed, mortise_error *err)
 {
 	int r;
 
 	if (mor_signals_count())
-		return mor_report_interrupted(creation->cli->console, mor_signals_exit_code());
-	if (mor_kzip_writer_units(creation->writer) == 0)
-		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded", creation->args->output);
-	r = mor_kzip_writer_finish(creation->writer, err);
+		return mor_report_interrupted(c->cli->console, mor_signals_exit_code());
+	if (mor_kzip_writer_units(c->capture.writer) == 0)
+		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded", c->args->output);
+	r = mor_kzip_writer_finish(c->capture.writer, err);
 	if (r < 0)
 		return r;
-	mor_kzip_told(creation->cli, creation->writer, failed);
+	mor_kzip_told(c->cli, c->capture.writer, failed);
 	return failed ? 1 : 0;
 }
 
 int mor_kzip_create(struct mor_cli *cli, mortise_error *err)
 {
-	struct mor_creation creation = { .cli = cli, .args = cli->args };
+	const struct mor_kzip_args *args = cli->args;
+	struct creating c = { .cli = cli, .args = args,
+		.capture = { .console = cli->console, .language = args->language, .corpus = args->corpus } };
 	size_t failed = 0;
-	int r = prepare(&creation, err);
+	int r = prepare_create(&c, err);
 
 	if (r == 0)
-		r = record_all(&creation, &failed, err);
+		r = record_all(&c, &failed, err);
 	if (r == 0 || r == MORTISE_ECANCELED)
-		r = finish(&creation, failed, err);
-	mor_creation_forget(&creation);
-	mor_kzip_writer_free(creation.writer);
-	mor_vname_rules_free(creation.rules);
-	free(creation.cwd);
+		r = finish_create(&c, failed, err);
+	mor_capture_forget(&c.capture);
+	mor_kzip_writer_free(c.capture.writer);
+	mor_vname_rules_free(c.capture.rules);
+	free(c.capture.cwd);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* kzip create --compile-commands: every command of the file becomes a unit; several compilers are asked at a time. */
+/* Every command of compile_commands.json becomes a unit; several compilers are asked at a time. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "cli/kzip.h"
+#include "capture/capture.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "wire/json.h"
@@ -24,11 +24,11 @@ struct job {
 	const char *file; /* in the document */
 	struct mor_strings words;
 	size_t skip; /* words before the compiler */
-	struct mor_asking asking;
+	struct mor_capture_asking asking;
 };
 
 struct run {
-	struct mor_creation *creation;
+	struct mor_capture *capture;
 	const char *path;
 	char *base; /* directory of the file: relative ones are relative to it */
 	struct job *jobs;
@@ -37,13 +37,13 @@ struct run {
 
 static void job_fini(struct job *job)
 {
-	mor_asking_fini(&job->asking);
+	mor_capture_asking_fini(&job->asking);
 	mor_strings_fini(&job->words);
 	mor_free(job->directory);
 	*job = (struct job){ .asking = { .out = -1, .err = -1 } };
 }
 
-static int wrong(const struct run *run, const char *why, mortise_error *err)
+static int wrong_entry(const struct run *run, const char *why, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EINPUT, "%s: command %zu %s", run->path, run->number, why);
 }
@@ -58,18 +58,18 @@ static int read_words(const struct run *run, const struct mor_value *entry, stru
 	int r = 0;
 
 	if (!list && !command.ptr)
-		return wrong(run, "has neither \"arguments\" nor \"command\"", err);
+		return wrong_entry(run, "has neither \"arguments\" nor \"command\"", err);
 	if (!list && (r = mor_shell_split(command, &job->words, err)) < 0)
 		return r;
 	while (r == 0 && mor_json_next(&it)) {
 		struct mor_slice word = mor_json_string(it.value);
 
 		if (!word.ptr)
-			return wrong(run, "has \"arguments\" that are no strings", err);
+			return wrong_entry(run, "has \"arguments\" that are no strings", err);
 		r = mor_strings_add(&job->words, word);
 	}
 	if (r == 0 && job->words.count < 2)
-		return wrong(run, "has no compiler with arguments", err);
+		return wrong_entry(run, "has no compiler with arguments", err);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
@@ -82,7 +82,7 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 	job->number = run->number;
 	job->file = mor_json_text(mor_json_get(entry, "file"), NULL);
 	if (!directory || !*directory || !job->file || !*job->file)
-		return wrong(run, "lacks \"directory\" or \"file\"", err);
+		return wrong_entry(run, "lacks \"directory\" or \"file\"", err);
 	if (*directory != '/')
 		mor_buf_printf(&whole, "%s/", run->base);
 	mor_buf_text(&whole, directory);
@@ -101,14 +101,14 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 static void told_failure(struct run *run, const struct job *job, const mortise_error *err)
 {
 	run->failed++;
-	run->creation->cli->console->progress.failed++;
-	mor_report_line(run->creation->cli->console, &(struct mor_report){ .error = err, .subject = job->file });
+	run->capture->console->progress.failed++;
+	mor_report_line(run->capture->console, &(struct mor_report){ .error = err, .subject = job->file });
 }
 
-static int record(struct run *run, const struct job *job, const struct mor_strings *files, mortise_error *err)
+static int record_job(struct run *run, const struct job *job, const struct mor_strings *files, mortise_error *err)
 {
-	const char *source = mor_asked_source(files, job->directory, job->file);
-	struct mor_compilation what = {
+	const char *source = mor_capture_asked_source(files, job->directory, job->file);
+	struct mor_capture_source what = {
 		.directory = job->directory,
 		.arguments = (const char *const *)job->words.item + job->skip, .argument_count = job->words.count - job->skip,
 		.sources = &source, .source_count = 1,
@@ -117,23 +117,23 @@ static int record(struct run *run, const struct job *job, const struct mor_strin
 
 	if (!source)
 		return mor_fail(err, MORTISE_EINPUT, "the compiler does not read it: the command compiles %s", files->item[0]);
-	return mor_creation_record(run->creation, &what, err);
+	return mor_capture_unit(run->capture, &what, err);
 }
 
-static void settle(struct run *run, struct job *job, int status)
+static void settle_job(struct run *run, struct job *job, int status)
 {
 	MOR_CLEAN(mor_strings) struct mor_strings files = { 0 };
 	mortise_error err = { 0 };
-	int r = mor_asking_result(&job->asking, status, &files, &err);
+	int r = mor_capture_asking_result(&job->asking, status, &files, &err);
 
 	if (r == 0)
-		r = record(run, job, &files, &err);
+		r = record_job(run, job, &files, &err);
 	if (r < 0)
 		told_failure(run, job, &err);
 	job_fini(job);
 	run->busy--;
-	run->creation->cli->console->progress.done++;
-	mor_progress_draw(&run->creation->cli->console->progress);
+	run->capture->console->progress.done++;
+	mor_progress_draw(&run->capture->console->progress);
 }
 
 /* All our children are compilers that were started here. Interrupted by a signal: back to the caller, who looks. */
@@ -145,12 +145,12 @@ static void wait_for_one(struct run *run)
 	for (size_t i = 0; pid > 0 && i < run->limit; i++) {
 		if (run->jobs[i].asking.pid != pid)
 			continue;
-		settle(run, &run->jobs[i], status);
+		settle_job(run, &run->jobs[i], status);
 		return;
 	}
 }
 
-static void start(struct run *run, const struct mor_value *entry)
+static void start_job(struct run *run, const struct mor_value *entry)
 {
 	struct job *job = run->jobs;
 	mortise_error err = { 0 };
@@ -160,7 +160,7 @@ static void start(struct run *run, const struct mor_value *entry)
 		job++;
 	r = read_entry(run, entry, job, &err);
 	if (r == 0)
-		r = mor_asking_start(&job->asking, job->directory, (const char *const *)job->words.item + job->skip,
+		r = mor_capture_asking_start(&job->asking, job->directory, (const char *const *)job->words.item + job->skip,
 				     job->words.count - job->skip, &err);
 	if (r == 0) {
 		run->busy++;
@@ -168,17 +168,17 @@ static void start(struct run *run, const struct mor_value *entry)
 	}
 	job->file = job->file ? job->file : "?";
 	told_failure(run, job, &err);
-	run->creation->cli->console->progress.done++;
+	run->capture->console->progress.done++;
 	job_fini(job);
 }
 
-static void work(struct run *run, const struct mor_value *root)
+static void work_jobs(struct run *run, const struct mor_value *root)
 {
 	struct mor_json_iter it = mor_json_iter(root);
 
 	while (mor_signals_count() == 0 && mor_json_next(&it)) {
 		run->number++;
-		start(run, it.value);
+		start_job(run, it.value);
 		while (run->busy == run->limit && mor_signals_count() == 0)
 			wait_for_one(run);
 	}
@@ -186,21 +186,22 @@ static void work(struct run *run, const struct mor_value *root)
 		wait_for_one(run);
 }
 
-static size_t job_limit(const struct mor_kzip_args *args)
+static size_t job_limit(size_t jobs)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t jobs = args->jobs ? args->jobs : processors > 0 ? (size_t)processors : 1;
 
+	if (!jobs)
+		jobs = processors > 0 ? (size_t)processors : 1;
 	return jobs < JOBS_MAX ? jobs : JOBS_MAX;
 }
 
 /* Of what comes on stdin: where we are. */
-static char *directory_of(const struct mor_creation *creation, const char *path)
+static char *directory_of(const struct mor_capture *capture, const char *path)
 {
 	char *real, *slash, *copy = NULL;
 
 	if (strcmp(path, "-") == 0)
-		return mor_strdup(creation->cwd);
+		return mor_strdup(capture->cwd);
 	real = realpath(path, NULL);
 	slash = real ? strrchr(real, '/') : NULL;
 	if (slash)
@@ -211,30 +212,30 @@ static char *directory_of(const struct mor_creation *creation, const char *path)
 
 static int run_all(struct run *run, const struct mor_value *root, mortise_error *err)
 {
-	struct mor_cli *cli = run->creation->cli;
+	struct mor_console *console = run->capture->console;
 
 	if (mor_json_type(root) != MOR_JSON_ARRAY || mor_json_size(root) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: expected an array of compile commands", run->path);
-	run->limit = job_limit(run->creation->args);
-	run->base = directory_of(run->creation, run->path);
+	run->limit = job_limit(run->limit);
+	run->base = directory_of(run->capture, run->path);
 	run->jobs = mor_zalloc(run->limit * sizeof(*run->jobs));
 	if (!run->base || !run->jobs)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	for (size_t i = 0; i < run->limit; i++)
-		run->jobs[i].asking = (struct mor_asking){ .out = -1, .err = -1 };
-	mor_progress_start(&cli->console->progress, cli->console->err_terminal, mor_json_size(root));
-	work(run, root);
+		run->jobs[i].asking = (struct mor_capture_asking){ .out = -1, .err = -1 };
+	mor_progress_start(&console->progress, console->err_terminal, mor_json_size(root));
+	work_jobs(run, root);
 	for (size_t i = 0; i < run->limit; i++)
 		job_fini(&run->jobs[i]);
-	mor_progress_clear(&cli->console->progress);
+	mor_progress_clear(&console->progress);
 	return 0;
 }
 
-int mor_creation_compdb(struct mor_creation *creation, size_t *ret_failed, mortise_error *err)
+int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct run run = { .creation = creation, .path = creation->args->compile_commands };
+	struct run run = { .capture = capture, .path = path, .limit = jobs };
 	int r = mor_args_read(run.path, MOR_ARGS_LIMIT, &text, err);
 
 	if (r < 0)

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/kzip.h"
+#include "capture/capture.h"
 #include "kythe/unit/path.h"
 
 #define ANSWER_LIMIT ((size_t)64 << 20)
@@ -21,7 +21,7 @@
 extern char **environ;
 
 /* Signals that we catch or ignore are theirs again; no descriptor of ours stays open, for all are close-on-exec. */
-static int spawn(struct mor_asking *asking, const char *directory, char **argv)
+static int spawn_compiler(struct mor_capture_asking *asking, const char *directory, char **argv)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -51,29 +51,29 @@ static int spawn(struct mor_asking *asking, const char *directory, char **argv)
 	return r;
 }
 
-int mor_asking_start(struct mor_asking *asking, const char *directory, const char *const *arguments, size_t count,
+int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory, const char *const *arguments, size_t count,
 		     mortise_error *err)
 {
 	MOR_CLEAN(mor_strings) struct mor_strings command = { 0 };
 	int r = mor_depends_command(arguments, count, &command);
 
-	*asking = (struct mor_asking){ .out = -1, .err = -1 };
+	*asking = (struct mor_capture_asking){ .out = -1, .err = -1 };
 	if (r < 0)
 		return mor_fail(err, r, "out of memory");
 	asking->out = memfd_create("kzip-out", MFD_CLOEXEC);
 	asking->err = memfd_create("kzip-err", MFD_CLOEXEC);
 	if (asking->out < 0 || asking->err < 0)
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "memfd_create");
-	else if ((r = spawn(asking, directory, command.item)))
+	else if ((r = spawn_compiler(asking, directory, command.item)))
 		r = mor_fail_errno(err, MORTISE_EEXEC, r, "cannot run %s in %s", command.item[0], directory);
 	if (r < 0) {
 		asking->pid = 0;
-		mor_asking_fini(asking);
+		mor_capture_asking_fini(asking);
 	}
 	return r;
 }
 
-void mor_asking_fini(struct mor_asking *asking)
+void mor_capture_asking_fini(struct mor_capture_asking *asking)
 {
 	if (asking->pid > 0) {
 		kill(asking->pid, SIGKILL);
@@ -85,7 +85,7 @@ void mor_asking_fini(struct mor_asking *asking)
 	mor_fd_close(&asking->err);
 }
 
-static int slurp(int fd, struct mor_buf *out)
+static int slurp_answer(int fd, struct mor_buf *out)
 {
 	ssize_t n;
 
@@ -118,12 +118,12 @@ static struct mor_slice telling_line(struct mor_slice text)
 	return first;
 }
 
-static int refused(const struct mor_asking *asking, int status, mortise_error *err)
+static int refused_answer(const struct mor_capture_asking *asking, int status, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf said = MOR_BUF_INIT;
 	char line[300], how[60];
 
-	slurp(asking->err, &said);
+	slurp_answer(asking->err, &said);
 	mor_printable(telling_line(mor_buf_view(&said)), line, sizeof(line));
 	if (WIFSIGNALED(status))
 		snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(status));
@@ -132,21 +132,21 @@ static int refused(const struct mor_asking *asking, int status, mortise_error *e
 	return mor_fail(err, MORTISE_EINPUT, "the compiler %s when asked what it reads%s%s", how, *line ? ": " : "", line);
 }
 
-int mor_asking_result(struct mor_asking *asking, int status, struct mor_strings *ret, mortise_error *err)
+int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf rule = MOR_BUF_INIT;
 	int r;
 
 	asking->pid = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return refused(asking, status, err);
-	r = slurp(asking->out, &rule);
+		return refused_answer(asking, status, err);
+	r = slurp_answer(asking->out, &rule);
 	if (r < 0)
 		return mor_fail(err, r, "the compiler's answer cannot be read: %s", mortise_status_text(r));
 	return mor_depends_parse(mor_buf_view(&rule), ret, err);
 }
 
-static char *clean(const char *directory, const char *path)
+static char *clean_path(const char *directory, const char *path)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
@@ -154,12 +154,12 @@ static char *clean(const char *directory, const char *path)
 	return mor_buf_detach(&out);
 }
 
-const char *mor_asked_source(const struct mor_strings *files, const char *directory, const char *file)
+const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file)
 {
-	MOR_CLEAN_TEXT char *wanted = clean(directory, file);
+	MOR_CLEAN_TEXT char *wanted = clean_path(directory, file);
 
 	for (size_t i = 0; wanted && i < files->count; i++) {
-		MOR_CLEAN_TEXT char *have = clean(directory, files->item[i]);
+		MOR_CLEAN_TEXT char *have = clean_path(directory, files->item[i]);
 
 		if (have && strcmp(have, wanted) == 0)
 			return files->item[i];

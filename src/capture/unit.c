@@ -5,81 +5,81 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/kzip.h"
+#include "capture/capture.h"
 #include "console/console.h"
 #include "kythe/unit/digest.h"
 #include "kythe/unit/path.h"
 
 /* ---- files that have been read ---- */
 
-struct mor_seen_file {
+struct mor_capture_seen {
 	char digest[MOR_DIGEST_SIZE];
 	char path[];
 };
 
-static size_t slot_of(const struct mor_creation *creation, const char *path)
+static size_t slot_of(const struct mor_capture *capture, const char *path)
 {
 	uint64_t hash = 14695981039346656037U; /* FNV-1a */
 	size_t slot;
 
 	for (const char *p = path; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 1099511628211U;
-	slot = (size_t)hash & (creation->seen_slots - 1);
-	while (creation->seen[slot] && strcmp(creation->seen[slot]->path, path) != 0)
-		slot = (slot + 1) & (creation->seen_slots - 1);
+	slot = (size_t)hash & (capture->seen_slots - 1);
+	while (capture->seen[slot] && strcmp(capture->seen[slot]->path, path) != 0)
+		slot = (slot + 1) & (capture->seen_slots - 1);
 	return slot;
 }
 
-static int make_room(struct mor_creation *creation)
+static int make_seen_room(struct mor_capture *capture)
 {
-	struct mor_seen_file **old = creation->seen;
-	size_t slots = creation->seen_slots;
+	struct mor_capture_seen **old = capture->seen;
+	size_t slots = capture->seen_slots;
 
-	if (2 * creation->seen_count < slots)
+	if (2 * capture->seen_count < slots)
 		return 0;
-	creation->seen = mor_zalloc((slots ? 2 * slots : 1024) * sizeof(struct mor_seen_file *));
-	if (!creation->seen) {
-		creation->seen = old;
+	capture->seen = mor_zalloc((slots ? 2 * slots : 1024) * sizeof(struct mor_capture_seen *));
+	if (!capture->seen) {
+		capture->seen = old;
 		return MORTISE_ENOMEM;
 	}
-	creation->seen_slots = slots ? 2 * slots : 1024;
+	capture->seen_slots = slots ? 2 * slots : 1024;
 	for (size_t i = 0; i < slots; i++)
 		if (old[i])
-			creation->seen[slot_of(creation, old[i]->path)] = old[i];
+			capture->seen[slot_of(capture, old[i]->path)] = old[i];
 	mor_free(old);
 	return 0;
 }
 
-void mor_creation_forget(struct mor_creation *creation)
+void mor_capture_forget(struct mor_capture *capture)
 {
-	for (size_t i = 0; i < creation->seen_slots; i++)
-		mor_free(creation->seen[i]);
-	mor_free(creation->seen);
-	creation->seen = NULL;
-	creation->seen_slots = creation->seen_count = 0;
+	for (size_t i = 0; i < capture->seen_slots; i++)
+		mor_free(capture->seen[i]);
+	mor_free(capture->seen);
+	capture->seen = NULL;
+	capture->seen_slots = capture->seen_count = 0;
 }
 
-static int read_file(struct mor_creation *creation, struct mor_slice path, struct mor_seen_file **ret, mortise_error *err)
+static int read_file(struct mor_capture *capture, struct mor_slice path, struct mor_capture_seen **ret, mortise_error *err)
 {
-	struct mor_seen_file *file = mor_alloc(sizeof(*file) + path.len + 1);
+	struct mor_capture_seen *file = mor_alloc(sizeof(*file) + path.len + 1);
 	int r;
 
 	if (!file)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	memcpy(file->path, path.ptr, path.len);
 	file->path[path.len] = '\0';
-	r = mor_kzip_writer_add_path(creation->writer, file->path, file->digest, err);
+	r = mor_kzip_writer_add_path(capture->writer, file->path, file->digest, err);
 	if (r < 0) {
 		mor_free(file);
 		return r;
 	}
 	*ret = file;
-	creation->seen_count++;
+	capture->seen_count++;
 	return 0;
 }
 
 /* Not cleaned: "link/../x" is where the kernel finds it, not where the text says. */
-static int add_file(struct mor_creation *creation, const char *directory, const char *path, const char **ret_digest,
+static int add_file(struct mor_capture *capture, const char *directory, const char *path, const char **ret_digest,
 		    mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
@@ -90,13 +90,13 @@ static int add_file(struct mor_creation *creation, const char *directory, const 
 		mor_buf_printf(&whole, "%s/", directory);
 	mor_buf_text(&whole, path);
 	mor_buf_byte(&whole, '\0');
-	if (mor_buf_failed(&whole) || make_room(creation) < 0)
+	if (mor_buf_failed(&whole) || make_seen_room(capture) < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	slot = slot_of(creation, whole.data);
-	if (!creation->seen[slot] &&
-	    (r = read_file(creation, mor_slice_of(whole.data), &creation->seen[slot], err)) < 0)
+	slot = slot_of(capture, whole.data);
+	if (!capture->seen[slot] &&
+	    (r = read_file(capture, mor_slice_of(whole.data), &capture->seen[slot], err)) < 0)
 		return r;
-	*ret_digest = creation->seen[slot]->digest;
+	*ret_digest = capture->seen[slot]->digest;
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int add_file(struct mor_creation *creation, const char *directory, const 
 
 /* Below where we were started a file is called by its path from there; elsewhere by its absolute path, without the "/" that
  * no VName may begin with. Rules see the "/". */
-static int name_file(struct mor_creation *creation, const char *directory, const char *path, struct mor_vname_own *ret,
+static int name_file(struct mor_capture *capture, const char *directory, const char *path, struct mor_vname_own *ret,
 		     mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
@@ -116,9 +116,9 @@ static int name_file(struct mor_creation *creation, const char *directory, const
 	whole = mor_buf_detach(&clean);
 	if (!whole)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	key = mor_path_below(creation->cwd, whole);
+	key = mor_path_below(capture->cwd, whole);
 	key = key ? key : whole;
-	r = mor_vname_rules_apply(creation->rules, key, ret, err);
+	r = mor_vname_rules_apply(capture->rules, key, ret, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -156,27 +156,27 @@ static bool is_listed(const char *path, const char *const *list, size_t count)
 	return false;
 }
 
-static int add_input(struct mor_creation *creation, const struct mor_compilation *what, const char *path,
+static int add_input(struct mor_capture *capture, const struct mor_capture_source *what, const char *path,
 		     struct record *record, mortise_error *err)
 {
 	struct mor_input *input = &record->inputs[record->count];
 	struct mor_vname_own *name = &record->names[record->count];
 	const char *digest = NULL;
-	int r = name_file(creation, what->directory, path, name, err);
+	int r = name_file(capture, what->directory, path, name, err);
 
 	if (r < 0)
 		return r;
 	record->count++;
-	r = add_file(creation, what->directory, path, &digest, err);
+	r = add_file(capture, what->directory, path, &digest, err);
 	if (r < 0)
 		return r;
 	*input = (struct mor_input){ .vname = name->vname, .path = path, .digest = digest };
-	if (!*input->vname.corpus && creation->args->corpus)
-		input->vname.corpus = creation->args->corpus;
+	if (!*input->vname.corpus && capture->corpus)
+		input->vname.corpus = capture->corpus;
 	return 0;
 }
 
-static int add_inputs(struct mor_creation *creation, const struct mor_compilation *what, struct record *record,
+static int add_inputs(struct mor_capture *capture, const struct mor_capture_source *what, struct record *record,
 		      mortise_error *err)
 {
 	size_t most = what->source_count + what->input_count;
@@ -188,33 +188,33 @@ static int add_inputs(struct mor_creation *creation, const struct mor_compilatio
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < what->source_count; i++)
 		if (!is_listed(what->sources[i], what->sources, i))
-			r = add_input(creation, what, what->sources[i], record, err);
+			r = add_input(capture, what, what->sources[i], record, err);
 	for (size_t i = 0; r == 0 && i < what->input_count; i++)
 		if (!is_listed(what->inputs[i], what->sources, what->source_count))
-			r = add_input(creation, what, what->inputs[i], record, err);
+			r = add_input(capture, what, what->inputs[i], record, err);
 	return r;
 }
 
-static int choose_language(const struct mor_creation *creation, const struct mor_compilation *what, const char **ret,
+static int choose_language(const struct mor_capture *capture, const struct mor_capture_source *what, const char **ret,
 			   mortise_error *err)
 {
-	*ret = creation->args->language;
+	*ret = capture->language;
 	for (size_t i = 0; !*ret && i < what->source_count; i++)
 		*ret = mor_language_of(what->sources[i]);
 	return *ret ? 0 : mor_fail(err, MORTISE_EINVAL, "the language cannot be told by the name of a source: use --language");
 }
 
-int mor_creation_record(struct mor_creation *creation, const struct mor_compilation *what, mortise_error *err)
+int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_source *what, mortise_error *err)
 {
 	__attribute__((cleanup(record_fini))) struct record record = { 0 };
-	const char *language = NULL, *corpus = creation->args->corpus;
-	int r = choose_language(creation, what, &language, err);
+	const char *language = NULL, *corpus = capture->corpus;
+	int r = choose_language(capture, what, &language, err);
 
 	if (r == 0)
-		r = add_inputs(creation, what, &record, err);
+		r = add_inputs(capture, what, &record, err);
 	if (r < 0)
 		return r;
-	return mor_kzip_writer_add_unit(creation->writer, &(struct mor_unit){
+	return mor_kzip_writer_add_unit(capture->writer, &(struct mor_unit){
 		.vname = { "", corpus ? corpus : "", "", "", language },
 		.inputs = record.inputs, .input_count = record.count,
 		.arguments = (const char **)(uintptr_t)what->arguments, .argument_count = what->argument_count,

@@ -1,0 +1,60 @@
+/*
+ * Records of compilations: what a compiler was told, and every file that it reads, into a kzip.
+ *
+ *	unit.c    one compilation with its files into the archive
+ *	ask.c     asks a compiler what it reads
+ *	compdb.c  all commands of compile_commands.json, several compilers at a time
+ */
+#ifndef MOR_CAPTURE_CAPTURE_H
+#define MOR_CAPTURE_CAPTURE_H
+
+#include <sys/types.h>
+
+#include "console/console.h"
+#include "kythe/archive/depends.h"
+#include "kythe/archive/kzip.h"
+#include "kythe/archive/vnames.h"
+
+struct mor_capture_seen; /* a path that has been read already */
+
+struct mor_capture {
+	struct mor_console *console;
+	const char *language, *corpus; /* where neither the files nor the rules tell; or NULL */
+	struct mor_kzip_writer *writer;
+	struct mor_vname_rules *rules;
+	char *cwd;
+	struct mor_capture_seen **seen; /* a hash table: a header that 1,000 units read is read once */
+	size_t seen_count, seen_slots;
+};
+
+/* One compilation. All borrowed; paths are as the build spells them, relative ones to `directory`. */
+struct mor_capture_source {
+	const char *directory; /* absolute */
+	const char *const *arguments;
+	size_t argument_count;
+	const char *const *sources, *const *inputs; /* a source is an input, too, whether it is listed there or not */
+	size_t source_count, input_count;
+};
+
+int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_source *what, mortise_error *err);
+void mor_capture_forget(struct mor_capture *capture); /* frees what was seen */
+
+/* All commands of compile_commands.json (`path`; "-" is stdin), `jobs` compilers at a time (0: one per processor). One that fails
+ * is told, counted, and holds up nothing. */
+int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed, mortise_error *err);
+
+/* A compiler that is being asked. */
+struct mor_capture_asking {
+	pid_t pid;
+	int out, err; /* files in memory */
+};
+/* MORTISE_EEXEC when it cannot be started. */
+int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory, const char *const *arguments, size_t count,
+		     mortise_error *err);
+/* After it has ended with `status` (as of waitpid). Fails with what it said on stderr. */
+int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err);
+void mor_capture_asking_fini(struct mor_capture_asking *asking); /* kills and reaps it if it still runs (pid > 0) */
+/* The one of `files` that is the path `file` in another spelling; NULL: none is. */
+const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file);
+
+#endif
