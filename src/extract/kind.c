@@ -9,14 +9,14 @@
 #include "base/text.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/extract.h"
+#include "extract/extract.h"
 #include "console/report.h"
 
 #define INTERFACE "content_extractor_v1"
 
-static int ask_one(struct mor_supports_answer *answer, mortise_error *err);
+static int ask_one(struct mor_extract_answer *answer, mortise_error *err);
 
-static const struct mor_value *abilities(const struct mor_extractor *e)
+static const struct mor_value *plugin_abilities(const struct mor_extract_plugin *e)
 {
 	return mor_json_at(mor_doc_root(e->described), "/capabilities/content_extraction");
 }
@@ -24,17 +24,17 @@ static const struct mor_value *abilities(const struct mor_extractor *e)
 /* ---- may it be used at all ---- */
 
 /* Real plugins forget to announce it; capabilities say the same. */
-static bool has_interface(const struct mor_extractor *e)
+static bool has_interface(const struct mor_extract_plugin *e)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(mor_doc_root(e->described), "interfaces"));
 
 	while (mor_json_next(&it))
 		if (mor_slice_is(mor_json_string(it.value), INTERFACE))
 			return true;
-	return abilities(e) != NULL;
+	return plugin_abilities(e) != NULL;
 }
 
-static void names(const struct mor_value *array, struct mor_buf *out)
+static void append_names(const struct mor_value *array, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(array);
 	char shown[100];
@@ -55,7 +55,7 @@ static bool others_remain(const struct mor_extract *x)
 }
 
 /* Every file would fail with the same, so it is told once. The last plugin takes the run with it. */
-static void refuse(struct mor_extractor *e, const mortise_error *error, mortise_json data)
+static void refuse_plugin(struct mor_extract_plugin *e, const mortise_error *error, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_extract *x = e->extract;
@@ -66,23 +66,23 @@ static void refuse(struct mor_extractor *e, const mortise_error *error, mortise_
 		x->fatal_data = data.text ? mor_strndup(data.text, data.len) : NULL;
 		return;
 	}
-	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->cli->console, MOR_STYLE_WARN), mor_style_err_end(x->cli->console));
+	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->console, MOR_STYLE_WARN), mor_style_err_end(x->console));
 	mor_report_text(&(struct mor_report){ .error = error, .data = data }, &text);
 	mor_buf_text(&text, "; going on without it");
 	if (!mor_buf_failed(&text))
-		mor_note_slice(x->cli->console, mor_buf_view(&text));
+		mor_note_slice(x->console, mor_buf_view(&text));
 }
 
 /* Names what it has: most often the wrong plugin was typed. */
-static void refuse_interface(struct mor_extractor *e, mortise_plugin *plugin)
+static void refuse_interface(struct mor_extract_plugin *e, mortise_plugin *plugin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
 	mortise_error error = { 0 };
 
-	names(mor_json_get(mor_doc_root(e->described), "interfaces"), &has);
+	append_names(mor_json_get(mor_doc_root(e->described), "interfaces"), &has);
 	mor_fail(&error, MORTISE_EUNSUPPORTED, "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
 		 mortise_plugin_name(plugin), has.len > 1 && !mor_buf_failed(&has) ? has.data : "no interfaces");
-	refuse(e, &error, (mortise_json){ 0 });
+	refuse_plugin(e, &error, (mortise_json){ 0 });
 }
 
 void mor_extract_stop_refused(struct mor_extract *x)
@@ -94,7 +94,7 @@ void mor_extract_stop_refused(struct mor_extract *x)
 
 /* A plugin that has said who it is may still have refused plugin.init: then it is not ready, and its error is that.
  * One that died or fell silent over the question itself may do better with a file. */
-static bool is_greeted(const struct mor_extractor *e, mortise_plugin *plugin, const mortise_reply *reply)
+static bool is_greeted(const struct mor_extract_plugin *e, mortise_plugin *plugin, const mortise_reply *reply)
 {
 	if (reply->status == MORTISE_OK)
 		return true;
@@ -103,7 +103,7 @@ static bool is_greeted(const struct mor_extractor *e, mortise_plugin *plugin, co
 }
 
 /* The first answer of a plugin, whatever it is, tells whether it came through its greeting. */
-static void get_to_know(struct mor_extractor *e, const mortise_reply *reply)
+static void get_to_know(struct mor_extract_plugin *e, const mortise_reply *reply)
 {
 	struct mor_extract *x = e->extract;
 	mortise_plugin *plugin = reply->plugin; /* NULL: no worker came through its greeting */
@@ -121,7 +121,7 @@ static void get_to_know(struct mor_extractor *e, const mortise_reply *reply)
 	}
 	/* Not greeted. */
 	e->described = mor_doc_free(e->described);
-	refuse(e, reply->error, reply->error_data);
+	refuse_plugin(e, reply->error, reply->error_data);
 }
 
 /* ---- types ---- */
@@ -144,7 +144,7 @@ static const char *normal_mime(const char *found)
 	return found;
 }
 
-static char *lower(char *text)
+static char *lower_text(char *text)
 {
 	for (char *c = text; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -152,7 +152,7 @@ static char *lower(char *text)
 }
 
 /* The element itself, or NULL. */
-static const char *listed(const struct mor_value *array, const char *word)
+static const char *listed_word(const struct mor_value *array, const char *word)
 {
 	struct mor_json_iter it = mor_json_iter(array);
 
@@ -163,14 +163,14 @@ static const char *listed(const struct mor_value *array, const char *word)
 }
 
 /* How the plugin itself lists this type: as YAMS does, as it was found, or by another word that means the same. */
-static const char *own_word(const struct mor_supports_answer *answer)
+static const char *own_mime(const struct mor_extract_answer *answer)
 {
-	const struct mor_value *formats = mor_json_get(abilities(answer->extractor), "formats");
+	const struct mor_value *formats = mor_json_get(plugin_abilities(answer->extractor), "formats");
 	struct mor_json_iter it = mor_json_iter(formats);
-	const char *word = listed(formats, answer->kind->mime);
+	const char *word = listed_word(formats, answer->kind->mime);
 
 	if (!word)
-		word = listed(formats, answer->kind->found);
+		word = listed_word(formats, answer->kind->found);
 	while (!word && mor_json_next(&it))
 		if (strcasecmp(normal_mime(mor_json_text(it.value, "")), answer->kind->mime) == 0)
 			word = mor_json_text(it.value, "");
@@ -180,37 +180,37 @@ static const char *own_word(const struct mor_supports_answer *answer)
 /* ---- one answer ---- */
 
 /* Where extractor.supports says nothing: what the manifest says. */
-static void by_capabilities(struct mor_supports_answer *answer)
+static void judge_by_capabilities(struct mor_extract_answer *answer)
 {
-	const struct mor_value *can = abilities(answer->extractor);
-	const char *extension = answer->kind->extension, *word = own_word(answer);
+	const struct mor_value *can = plugin_abilities(answer->extractor);
+	const char *extension = answer->kind->extension, *word = own_mime(answer);
 	bool yes = word;
 
 	answer->confidence = 1.0;
 	if (!can) {
-		answer->verdict = MOR_SUPPORTS_UNKNOWN;
+		answer->verdict = MOR_EXTRACT_SUPPORTS_UNKNOWN;
 		return;
 	}
 	answer->mime = word ? word : answer->kind->mime;
 	if (*extension)
-		yes = yes || listed(mor_json_get(can, "extensions"), extension) ||
-		      listed(mor_json_get(can, "extensions"), extension + 1);
-	answer->verdict = yes ? MOR_SUPPORTS_YES : MOR_SUPPORTS_NO;
+		yes = yes || listed_word(mor_json_get(can, "extensions"), extension) ||
+		      listed_word(mor_json_get(can, "extensions"), extension + 1);
+	answer->verdict = yes ? MOR_EXTRACT_SUPPORTS_YES : MOR_EXTRACT_SUPPORTS_NO;
 }
 
-static void tell_no_answer(const struct mor_supports_answer *answer, const mortise_reply *reply)
+static void tell_no_answer(const struct mor_extract_answer *answer, const mortise_reply *reply)
 {
-	struct mor_cli *cli = answer->kind->extract->cli;
+	struct mor_console *console = answer->kind->extract->console;
 
-	if (cli->console->strict)
-		mor_note(cli->console, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
-			 "capabilities of the handshake decide", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console),
+	if (console->strict)
+		mor_note(console, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
+			 "capabilities of the handshake decide", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
 			 mortise_plugin_name(reply->plugin));
 }
 
 /* Any failure to answer leaves the manifest to decide: -32601 and -32602 as the specification has them, -32603
  * as hand-written plugins answer what they do not know, and silence. */
-static void take_answer(struct mor_supports_answer *answer, const mortise_reply *reply)
+static void take_answer(struct mor_extract_answer *answer, const mortise_reply *reply)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_slice json = { reply->result.text, reply->result.len };
@@ -221,24 +221,24 @@ static void take_answer(struct mor_supports_answer *answer, const mortise_reply 
 	supported = mor_json_get(mor_doc_root(doc), "supported");
 	if (mor_json_type(supported) != MOR_JSON_BOOL) {
 		tell_no_answer(answer, reply);
-		by_capabilities(answer);
+		judge_by_capabilities(answer);
 		return;
 	}
-	answer->verdict = mor_json_bool(supported, false) ? MOR_SUPPORTS_YES : MOR_SUPPORTS_NO;
+	answer->verdict = mor_json_bool(supported, false) ? MOR_EXTRACT_SUPPORTS_YES : MOR_EXTRACT_SUPPORTS_NO;
 	answer->confidence = mor_json_double(mor_json_get(mor_doc_root(doc), "confidence"), 1.0);
 }
 
 /* ---- all answers ---- */
 
 /* A clear yes beats a guess; then confidence; then the order of the command line. */
-static void choose(struct mor_kind *kind)
+static void choose_plugin(struct mor_extract_kind *kind)
 {
-	const struct mor_supports_answer *best = NULL;
+	const struct mor_extract_answer *best = NULL;
 
 	for (size_t i = 0; i < kind->extract->extractor_count; i++) {
-		const struct mor_supports_answer *a = &kind->answers[i];
+		const struct mor_extract_answer *a = &kind->answers[i];
 
-		if (a->verdict < MOR_SUPPORTS_UNKNOWN)
+		if (a->verdict < MOR_EXTRACT_SUPPORTS_UNKNOWN)
 			continue;
 		if (!best || a->verdict > best->verdict ||
 		    (a->verdict == best->verdict && a->confidence > best->confidence))
@@ -248,39 +248,39 @@ static void choose(struct mor_kind *kind)
 }
 
 /* With one plugin its formats are worth telling; with several the line would be endless. */
-static void nobody(struct mor_job *job)
+static void fail_untaken(struct mor_extract_job *job)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf formats = MOR_BUF_INIT;
 	struct mor_extract *x = job->extract;
 
 	if (x->extractor_count == 1)
-		names(mor_json_get(abilities(&x->extractors[0]), "formats"), &formats);
-	mor_job_fail(job, MORTISE_EUNSUPPORTED, "%s %s (extension \"%s\")%s%.300s",
+		append_names(mor_json_get(plugin_abilities(&x->extractors[0]), "formats"), &formats);
+	mor_extract_job_fail(job, MORTISE_EUNSUPPORTED, "%s %s (extension \"%s\")%s%.300s",
 		     x->extractor_count == 1 ? "the plugin does not support" : "none of the plugins supports", job->mime,
 		     job->extension, formats.len > 1 ? "; it supports " : "", formats.len > 1 ? formats.data : "");
 }
 
-static void deliver(struct mor_job *job, struct mor_kind *kind)
+static void deliver_job(struct mor_extract_job *job, struct mor_extract_kind *kind)
 {
 	char *mime = mor_strdup(kind->best ? kind->best->mime : kind->mime);
 
 	mor_free(job->mime);
 	job->mime = mime;
 	if (mime && kind->best) {
-		mor_job_send(job, kind->best->extractor);
+		mor_extract_job_send(job, kind->best->extractor);
 		return;
 	}
 	if (mime)
-		nobody(job);
+		fail_untaken(job);
 	else
-		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
-	mor_job_settle(job);
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
+	mor_extract_job_settle(job);
 }
 
 /* A no to YAMS' word for the type is none yet where the plugin lists it by another. */
-static bool ask_again(struct mor_supports_answer *answer)
+static bool ask_again(struct mor_extract_answer *answer)
 {
-	const char *word = answer->verdict == MOR_SUPPORTS_NO ? own_word(answer) : NULL;
+	const char *word = answer->verdict == MOR_EXTRACT_SUPPORTS_NO ? own_mime(answer) : NULL;
 	mortise_error err = { 0 };
 
 	if (!word || strcasecmp(word, answer->mime) == 0)
@@ -292,15 +292,15 @@ static bool ask_again(struct mor_supports_answer *answer)
 /* A fatal error leaves the waiting jobs where they are: the run is over. */
 static void on_supports(const mortise_reply *reply, void *arg)
 {
-	struct mor_supports_answer *answer = arg;
-	struct mor_kind *kind = answer->kind;
+	struct mor_extract_answer *answer = arg;
+	struct mor_extract_kind *kind = answer->kind;
 
 	if (reply->more || kind->extract->stopping)
 		return;
 	get_to_know(answer->extractor, reply);
 	if (kind->extract->fatal.code)
 		return;
-	answer->verdict = MOR_SUPPORTS_NO;
+	answer->verdict = MOR_EXTRACT_SUPPORTS_NO;
 	if (!answer->extractor->refused) {
 		take_answer(answer, reply);
 		if (ask_again(answer))
@@ -308,28 +308,28 @@ static void on_supports(const mortise_reply *reply, void *arg)
 	}
 	if (--kind->pending)
 		return;
-	choose(kind);
+	choose_plugin(kind);
 	while (kind->waiting) {
-		struct mor_job *job = kind->waiting;
+		struct mor_extract_job *job = kind->waiting;
 
 		kind->waiting = job->next;
-		deliver(job, kind);
+		deliver_job(job, kind);
 	}
 }
 
 /* ---- questions ---- */
 
-static int ask_one(struct mor_supports_answer *answer, mortise_error *err)
+static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &params };
-	struct mor_kind *kind = answer->kind;
+	struct mor_extract_kind *kind = answer->kind;
 	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_supports, .arg = answer };
 
 	/* Both, always: real plugins answer -32602 when one is missing. By the letter "" is no extension. */
 	mor_w_object(&w);
 	mor_w_pair(&w, "mime_type", answer->mime);
-	if (*kind->extension || !kind->extract->args->plugin.strict)
+	if (*kind->extension || !kind->extract->args->plugin->strict)
 		mor_w_pair(&w, "extension", kind->extension);
 	mor_w_end(&w);
 	if (mor_buf_failed(&params))
@@ -337,34 +337,34 @@ static int ask_one(struct mor_supports_answer *answer, mortise_error *err)
 	return mortise_pool_call(answer->extractor->pool, "extractor.supports", (mortise_json){ params.data, params.len }, &opt, err);
 }
 
-static void ask_all(struct mor_kind *kind)
+static void ask_all(struct mor_extract_kind *kind)
 {
 	struct mor_extract *x = kind->extract;
 	mortise_error err = { 0 };
 
 	for (size_t i = 0; i < x->extractor_count && !x->fatal.code; i++) {
-		struct mor_supports_answer *answer = &kind->answers[i];
+		struct mor_extract_answer *answer = &kind->answers[i];
 
-		*answer = (struct mor_supports_answer){ .kind = kind, .extractor = &x->extractors[i], .mime = kind->mime };
+		*answer = (struct mor_extract_answer){ .kind = kind, .extractor = &x->extractors[i], .mime = kind->mime };
 		if (x->extractors[i].refused)
-			answer->verdict = MOR_SUPPORTS_NO;
+			answer->verdict = MOR_EXTRACT_SUPPORTS_NO;
 		else if (ask_one(answer, &err) == 0)
 			kind->pending++;
 		else
-			refuse(answer->extractor, &err, (mortise_json){ 0 });
+			refuse_plugin(answer->extractor, &err, (mortise_json){ 0 });
 	}
 }
 
-static struct mor_kind *new_kind(struct mor_job *job)
+static struct mor_extract_kind *new_kind(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
-	struct mor_kind *kind = mor_zalloc(sizeof(*kind) + x->extractor_count * sizeof(kind->answers[0]));
+	struct mor_extract_kind *kind = mor_zalloc(sizeof(*kind) + x->extractor_count * sizeof(kind->answers[0]));
 
 	if (!kind)
 		return NULL;
 	kind->extract = x;
 	kind->found = mor_strdup(job->mime);
-	kind->mime = lower(mor_strdup(normal_mime(job->mime)));
+	kind->mime = lower_text(mor_strdup(normal_mime(job->mime)));
 	kind->extension = mor_strdup(job->extension);
 	kind->next = x->kinds;
 	x->kinds = kind;
@@ -375,37 +375,37 @@ static struct mor_kind *new_kind(struct mor_job *job)
 }
 
 /* One that ran out of memory while it was made has no names and is never found again. */
-static bool is_kind(const struct mor_kind *kind, const struct mor_job *job)
+static bool is_kind(const struct mor_extract_kind *kind, const struct mor_extract_job *job)
 {
 	return kind->found && kind->mime && kind->extension && strcmp(kind->found, job->mime) == 0 &&
 	       strcmp(kind->extension, job->extension) == 0;
 }
 
-void mor_kind_route(struct mor_job *job)
+void mor_extract_kind_route(struct mor_extract_job *job)
 {
-	struct mor_kind *kind = job->extract->kinds;
+	struct mor_extract_kind *kind = job->extract->kinds;
 
 	while (kind && !is_kind(kind, job))
 		kind = kind->next;
 	if (!kind)
 		kind = new_kind(job);
 	if (!kind) {
-		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
 	} else if (kind->pending) {
-		struct mor_job **last = &kind->waiting;
+		struct mor_extract_job **last = &kind->waiting;
 
 		while (*last)
 			last = &(*last)->next;
 		*last = job;
 	} else if (!job->extract->fatal.code) {
-		deliver(job, kind);
+		deliver_job(job, kind);
 	}
 }
 
-void mor_kinds_free(struct mor_extract *x)
+void mor_extract_kinds_free(struct mor_extract *x)
 {
 	while (x->kinds) {
-		struct mor_kind *kind = x->kinds;
+		struct mor_extract_kind *kind = x->kinds;
 
 		x->kinds = kind->next;
 		mor_free(kind->found);

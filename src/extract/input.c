@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/extract.h"
+#include "extract/extract.h"
 
 int mor_extract_magic_open(struct mor_extract *x, mortise_error *err)
 {
@@ -81,17 +81,17 @@ static bool is_stream(const char *path)
 	       strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
-static void too_large(struct mor_job *job)
+static void fail_too_large(struct mor_extract_job *job)
 {
 	char limit[32];
 
-	mor_job_fail(job, MORTISE_EINPUT, "larger than --max-size %s%s",
+	mor_extract_job_fail(job, MORTISE_EINPUT, "larger than --max-size %s%s",
 		     mor_format_bytes(job->extract->args->max_size, limit),
 		     is_stream(job->path) ? "" : "; --source path sends its name instead");
 }
 
 /* One byte over the limit is enough to know; the rest of an endless stream is left alone. */
-static void read_stream(struct mor_job *job)
+static void read_stream(struct mor_extract_job *job)
 {
 	int fd = strcmp(job->path, "-") == 0 ? STDIN_FILENO : open(job->path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
@@ -106,35 +106,35 @@ static void read_stream(struct mor_job *job)
 			job->data.len += (size_t)n;
 	} while (n > 0 && job->data.len <= job->extract->args->max_size);
 	if (n < 0)
-		mor_job_fail(job, MORTISE_EINPUT, "%s", strerror(mor_buf_failed(&job->data) ? ENOMEM : errno));
+		mor_extract_job_fail(job, MORTISE_EINPUT, "%s", strerror(mor_buf_failed(&job->data) ? ENOMEM : errno));
 	else if (job->data.len > job->extract->args->max_size)
-		too_large(job);
+		fail_too_large(job);
 	if (fd > STDIN_FILENO)
 		close(fd);
 }
 
-static void os_failure(struct mor_job *job, int os_errno)
+static void fail_os(struct mor_extract_job *job, int os_errno)
 {
 	switch (os_errno) {
 	case ENOENT:
 	case ENOTDIR:
-		mor_job_fail(job, MORTISE_ENOTFOUND, "no such file");
+		mor_extract_job_fail(job, MORTISE_ENOTFOUND, "no such file");
 		break;
 	case EISDIR:
-		mor_job_fail(job, MORTISE_EINPUT, "is a directory; name the files in it");
+		mor_extract_job_fail(job, MORTISE_EINPUT, "is a directory; name the files in it");
 		break;
 	case EINVAL:
-		mor_job_fail(job, MORTISE_EINPUT, "not a regular file");
+		mor_extract_job_fail(job, MORTISE_EINPUT, "not a regular file");
 		break;
 	case EFBIG:
-		too_large(job);
+		fail_too_large(job);
 		break;
 	default:
-		mor_job_fail(job, MORTISE_EINPUT, "%s", strerror(os_errno));
+		mor_extract_job_fail(job, MORTISE_EINPUT, "%s", strerror(os_errno));
 	}
 }
 
-static void read_bytes(struct mor_job *job)
+static void read_bytes(struct mor_extract_job *job)
 {
 	char *data = NULL;
 	size_t len = 0;
@@ -146,29 +146,29 @@ static void read_bytes(struct mor_job *job)
 	}
 	r = mor_fd_read_file(job->path, job->extract->args->max_size, &data, &len);
 	if (r < 0)
-		os_failure(job, -r);
+		fail_os(job, -r);
 	else
 		job->data = (struct mor_buf){ .data = data, .len = len, .cap = len };
 }
 
 /* What the plugin will open by itself: find out now whether that can work at all. */
-static void look_at_path(struct mor_job *job)
+static void look_at_path(struct mor_extract_job *job)
 {
 	struct stat info;
 
 	if (strcmp(job->path, "-") == 0)
-		mor_job_fail(job, MORTISE_EINPUT, "cannot be sent as a path; leave out --source path");
+		mor_extract_job_fail(job, MORTISE_EINPUT, "cannot be sent as a path; leave out --source path");
 	else if (access(job->path, R_OK) < 0 || stat(job->path, &info) < 0)
-		os_failure(job, errno);
+		fail_os(job, errno);
 	else if (S_ISDIR(info.st_mode))
-		os_failure(job, EISDIR);
+		fail_os(job, EISDIR);
 	else if (!S_ISREG(info.st_mode))
-		os_failure(job, EINVAL);
+		fail_os(job, EINVAL);
 	else if (info.st_size == 0)
-		mor_job_fail(job, MORTISE_EINPUT, "is empty");
+		mor_extract_job_fail(job, MORTISE_EINPUT, "is empty");
 }
 
-static char *mime_of(struct mor_job *job)
+static char *mime_of(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
 	const char *mime;
@@ -183,7 +183,7 @@ static char *mime_of(struct mor_job *job)
 	return mor_strdup(mime ? mime : "application/octet-stream");
 }
 
-void mor_job_prepare(struct mor_job *job)
+void mor_extract_job_prepare(struct mor_extract_job *job)
 {
 	const struct mor_extract_args *args = job->extract->args;
 	bool bytes = strcmp(args->source, "bytes") == 0;
@@ -193,25 +193,25 @@ void mor_job_prepare(struct mor_job *job)
 	else
 		look_at_path(job);
 	if (job->err.code == 0 && bytes && job->data.len == 0)
-		mor_job_fail(job, MORTISE_EINPUT, "is empty");
+		mor_extract_job_fail(job, MORTISE_EINPUT, "is empty");
 	if (job->err.code)
 		return;
 	job->mime = mime_of(job);
 	job->extension = args->extension ? given_extension(args->extension) :
 			 is_stream(job->path) ? mor_strdup("") : extension_of(job->path);
 	if (!job->mime || !job->extension)
-		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
 }
 
 /* ---- params ---- */
 
 /* What the user gives wins over what we found out. The specification has neither type nor extension here: the real
  * host sends them. */
-static void write_options(struct mor_job *job, struct mor_writer *w)
+static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 {
 	const struct mor_value *given = mor_doc_root(job->extract->options);
 	struct mor_json_iter it = mor_json_iter(given);
-	bool strict = job->extract->args->plugin.strict;
+	bool strict = job->extract->args->plugin->strict;
 
 	mor_w_object(w);
 	if (!strict && !mor_json_get(given, "mime_type"))
@@ -226,7 +226,7 @@ static void write_options(struct mor_job *job, struct mor_writer *w)
 }
 
 /* The content is encoded straight into the message and given back, so that it is held once only. */
-static int write_source(struct mor_job *job, struct mor_buf *out)
+static int write_source(struct mor_extract_job *job, struct mor_buf *out)
 {
 	char *path;
 
@@ -253,7 +253,7 @@ static int write_source(struct mor_job *job, struct mor_buf *out)
 	return mor_buf_text(out, "},\"options\":");
 }
 
-int mor_job_params(struct mor_job *job, struct mor_buf *out)
+int mor_extract_job_params(struct mor_extract_job *job, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 	int r = write_source(job, out);

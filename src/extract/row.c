@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/extract.h"
+#include "extract/extract.h"
 #include "console/report.h"
 
 /* ---- success ---- */
@@ -20,7 +20,7 @@ static void pair_or_null(struct mor_writer *w, const char *name, const struct mo
 }
 
 /* Every member is always there, null where the plugin gave none: columns do not move. */
-static void json_row(struct mor_job *job, const mortise_reply *reply, const struct mor_value *result, struct mor_slice content)
+static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct mor_value *result, struct mor_slice content)
 {
 	struct mor_writer w = { .out = &job->row };
 
@@ -39,7 +39,7 @@ static void json_row(struct mor_job *job, const mortise_reply *reply, const stru
 	mor_buf_byte(&job->row, '\n');
 }
 
-static void metadata_lines(struct mor_job *job, const struct mor_value *metadata)
+static void metadata_lines(struct mor_extract_job *job, const struct mor_value *metadata)
 {
 	struct mor_json_iter it = mor_json_iter(metadata);
 
@@ -59,7 +59,7 @@ static void metadata_lines(struct mor_job *job, const struct mor_value *metadata
 }
 
 /* The content as it is; only the end of the last line is ours, for the next heading. */
-static void text_row(struct mor_job *job, const struct mor_value *result, struct mor_slice content)
+static void text_row(struct mor_extract_job *job, const struct mor_value *result, struct mor_slice content)
 {
 	if (job->extract->args->metadata)
 		metadata_lines(job, mor_json_get(result, "metadata"));
@@ -70,24 +70,24 @@ static void text_row(struct mor_job *job, const struct mor_value *result, struct
 
 /* ---- failure inside a result: "success": false, or real plugins' "error" ---- */
 
-static bool says_failure(struct mor_job *job, const struct mor_value *result)
+static bool result_says_failure(struct mor_extract_job *job, const struct mor_value *result)
 {
 	const struct mor_value *error = mor_json_get(result, "error");
 	enum mor_json_type type = mor_json_type(error);
 	char shown[300];
 
 	if (type != MOR_JSON_MISSING && type != MOR_JSON_NULL) {
-		mor_job_fail(job, MORTISE_EREMOTE, "extraction failed: %s",
+		mor_extract_job_fail(job, MORTISE_EREMOTE, "extraction failed: %s",
 			     mor_printable_value(error, shown, sizeof(shown)));
 		return true;
 	}
 	if (mor_json_bool(mor_json_get(result, "success"), true))
 		return false;
-	mor_job_fail(job, MORTISE_EREMOTE, "extraction failed, and the plugin does not say why");
+	mor_extract_job_fail(job, MORTISE_EREMOTE, "extraction failed, and the plugin does not say why");
 	return true;
 }
 
-static void take_result(struct mor_job *job, const mortise_reply *reply)
+static void take_result(struct mor_extract_job *job, const mortise_reply *reply)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_slice json = { reply->result.text, reply->result.len }, content;
@@ -96,24 +96,24 @@ static void take_result(struct mor_job *job, const mortise_reply *reply)
 	if (json.ptr)
 		mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL);
 	result = mor_doc_root(doc);
-	if (says_failure(job, result))
+	if (result_says_failure(job, result))
 		return;
 	content = mor_json_string(mor_json_get(result, "content"));
 	if (!content.ptr)
 		content = mor_json_string(mor_json_get(result, "text"));
 	if (!content.ptr) {
-		mor_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"", mortise_plugin_name(reply->plugin));
+		mor_extract_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"", mortise_plugin_name(reply->plugin));
 		return;
 	}
-	if (job->extract->cli->console->json)
+	if (job->extract->console->json)
 		json_row(job, reply, result, content);
 	else
 		text_row(job, result, content);
 	if (mor_buf_failed(&job->row))
-		mor_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
 }
 
-void mor_job_take_reply(struct mor_job *job, const mortise_reply *reply)
+void mor_extract_job_take_reply(struct mor_extract_job *job, const mortise_reply *reply)
 {
 	if (reply->status == MORTISE_OK) {
 		take_result(job, reply);
@@ -126,7 +126,7 @@ void mor_job_take_reply(struct mor_job *job, const mortise_reply *reply)
 
 /* ---- printing, in the order of the command line ---- */
 
-static void failed_row(struct mor_job *job, const struct mor_report *report)
+static void failed_row(struct mor_extract_job *job, const struct mor_report *report)
 {
 	struct mor_writer w = { .out = &job->row };
 
@@ -137,29 +137,29 @@ static void failed_row(struct mor_job *job, const struct mor_report *report)
 	mor_report_members(&w, report);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
-	mor_out(job->extract->cli->console, mor_buf_view(&job->row));
+	mor_out(job->extract->console, mor_buf_view(&job->row));
 }
 
 /* A failure is told on stderr in both forms; a machine that reads rows also gets one. */
-void mor_job_print(struct mor_job *job)
+void mor_extract_job_print(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
 	struct mor_report report = {
 		.error = &job->err,
 		.data = { job->err_data, job->err_data ? strlen(job->err_data) : 0 },
-		.subject = mor_job_name(job),
+		.subject = mor_extract_job_name(job),
 	};
 
 	if (job->err.code) {
-		mor_report_line(x->cli->console, &report);
-		if (x->cli->console->json)
+		mor_report_line(x->console, &report);
+		if (x->console->json)
 			failed_row(job, &report);
 		return;
 	}
-	if (!x->cli->console->json && x->file_count > 1) {
-		mor_outf(x->cli->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->cli->console, MOR_STYLE_TITLE),
-			 mor_job_name(job), mor_style_end(x->cli->console));
+	if (!x->console->json && x->file_count > 1) {
+		mor_outf(x->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->console, MOR_STYLE_TITLE),
+			 mor_extract_job_name(job), mor_style_end(x->console));
 		x->headed = true;
 	}
-	mor_out(x->cli->console, mor_buf_view(&job->row));
+	mor_out(x->console, mor_buf_view(&job->row));
 }

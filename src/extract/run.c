@@ -1,0 +1,347 @@
+/* The run: jobs start here, and their rows leave in the order of the files. */
+#include "extract/extract.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "console/report.h"
+#include "console/signals.h"
+
+#define COST_PER_WORKER ((size_t)256 << 20)
+#define COST_WORKERS 2                  /* bytes under way beyond which no further file is read: what so many may have */
+#define REDRAW_MS 200
+
+/* ---- jobs ---- */
+
+const char *mor_extract_job_name(const struct mor_extract_job *job)
+{
+	return strcmp(job->path, "-") == 0 ? "standard input" : job->path;
+}
+
+/* The slot in the ring stays taken until the row is printed: that is what bounds the rows that wait. */
+void mor_extract_job_settle(struct mor_extract_job *job)
+{
+	struct mor_extract *x = job->extract;
+
+	job->state = MOR_EXTRACT_JOB_DONE;
+	x->busy--;
+	x->cost -= job->cost;
+	job->cost = 0;
+	mor_buf_fini(&job->data);
+	x->console->progress.done++;
+	x->console->progress.failed += job->err.code != 0;
+}
+
+void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *format, ...)
+{
+	char text[sizeof(job->err.text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mor_fail(&job->err, code, "%s", text);
+}
+
+/* Once we are stopping, calls end as cancelled; nobody is to be told file by file. */
+static void on_extract(const mortise_reply *reply, void *arg)
+{
+	struct mor_extract_job *job = arg;
+
+	if (reply->more || job->extract->stopping)
+		return;
+	mor_extract_job_take_reply(job, reply);
+	mor_extract_job_settle(job);
+}
+
+void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin *extractor)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_extract *x = job->extract;
+	mortise_call_options opt = {
+		.size = sizeof(opt), .timeout_ms = x->runner.timeout_ms, .on_reply = on_extract, .arg = job
+	};
+	int r = mor_extract_job_params(job, &params);
+
+	job->extractor = extractor;
+	job->begun_ms = mor_clock_ms();
+	if (r < 0)
+		mor_extract_job_fail(job, r, "%s", mortise_status_text(r));
+	else
+		r = mortise_pool_call(extractor->pool, "extractor.extract", (mortise_json){ params.data, params.len },
+				      &opt, &job->err);
+	if (r < 0)
+		mor_extract_job_settle(job);
+}
+
+/* Reading happens here, one file after the other, and may fail here: such a job is settled at once. */
+static void start_job(struct mor_extract *x, const char *path)
+{
+	struct mor_extract_job *job = &x->ring[x->started++ % x->window];
+
+	*job = (struct mor_extract_job){ .extract = x, .state = MOR_EXTRACT_JOB_BUSY, .path = path };
+	x->busy++;
+	mor_extract_job_prepare(job);
+	if (mor_signals_count())
+		return;
+	job->cost = job->data.len / 3 * 4;
+	x->cost += job->cost;
+	if (job->err.code == 0)
+		mor_extract_kind_route(job);
+	if (job->err.code && job->state == MOR_EXTRACT_JOB_BUSY)
+		mor_extract_job_settle(job);
+}
+
+static void clear_job(struct mor_extract_job *job)
+{
+	mor_buf_fini(&job->data);
+	mor_buf_fini(&job->row);
+	mor_free(job->mime);
+	mor_free(job->extension);
+	mor_free(job->err_data);
+	*job = (struct mor_extract_job){ .state = MOR_EXTRACT_JOB_FREE };
+}
+
+/* ---- the loop ---- */
+
+/* Bounded twice: by the number of files, and by their bytes. A single file over the limit still goes alone. */
+static void fill_window(struct mor_extract *x)
+{
+	while (x->started < x->file_count && x->started - x->printed < x->window &&
+	       (x->busy == 0 || x->cost < x->cost_limit) && !x->fatal.code && !mor_signals_count())
+		start_job(x, x->args->files[x->started]);
+}
+
+/* In the order of the command line: the oldest job holds back those that finished before it. */
+static void print_done(struct mor_extract *x)
+{
+	while (x->printed < x->started && x->ring[x->printed % x->window].state == MOR_EXTRACT_JOB_DONE) {
+		struct mor_extract_job *job = &x->ring[x->printed % x->window];
+
+		if (job->err.code)
+			x->last_exit_code = mortise_status_exit_code(job->err.code);
+		mor_extract_job_print(job);
+		clear_job(job);
+		x->printed++;
+	}
+	mor_out_flush(x->console);
+}
+
+static bool run_is_over(struct mor_extract *x)
+{
+	return x->printed == x->file_count || x->fatal.code || mor_signals_count() || mor_out_broken(x->console);
+}
+
+static void work_files(struct mor_extract *x)
+{
+	for (;;) {
+		fill_window(x);
+		print_done(x);
+		mor_extract_stop_refused(x);
+		if (run_is_over(x))
+			return;
+		mor_progress_draw(&x->console->progress);
+		/* Files that failed on the way in leave room for others: no need to wait. */
+		if (x->busy)
+			mortise_host_wait(x->runner.host, x->console->progress.on ? REDRAW_MS : -1);
+	}
+}
+
+/* All pools get their order before any is waited for, so that their graces run side by side. */
+static int finish_run(struct mor_extract *x)
+{
+	mortise_json data = { x->fatal_data, x->fatal_data ? strlen(x->fatal_data) : 0 };
+
+	x->stopping = true;
+	mor_progress_clear(&x->console->progress);
+	for (size_t i = 0; i < x->extractor_count; i++)
+		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
+	for (size_t i = 0; i < x->extractor_count; i++)
+		mor_runner_stop_pool(&x->runner, x->extractors[i].pool);
+	if (mor_signals_count() || x->fatal.code)
+		mor_out_end(x->console, false, 0); /* half of it is nothing; what is to be said goes to stdout */
+	if (mor_signals_count())
+		return mor_report_interrupted(x->console, mor_signals_exit_code());
+	if (x->fatal.code)
+		return mor_report_fail(x->console, &(struct mor_report){ .error = &x->fatal, .data = data });
+	if (x->last_exit_code && x->file_count > 1)
+		return 1;
+	return x->last_exit_code;
+}
+
+/* ---- set-up ---- */
+
+/* The files of extract are YAMS plugins' business: a bare script or command speaks that. */
+static int choose_dialect(struct mor_extract *x, mortise_plugin_options *opt, mortise_error *err)
+{
+	mortise_plugin *plugin = NULL;
+	int r;
+
+	if (opt->dialect)
+		return 0;
+	r = mortise_plugin_new(x->runner.host, opt, &plugin, err);
+	if (r < 0)
+		return r;
+	if (strcmp(mortise_plugin_dialect(plugin), "plain") == 0)
+		opt->dialect = "yams";
+	mortise_plugin_unref(plugin);
+	return 0;
+}
+
+/* Never more processes than files; the pool starts fewer if fewer are busy. */
+static uint32_t worker_count(const struct mor_extract *x)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t count = x->args->jobs ? x->args->jobs : processors > 0 ? (size_t)processors : 1;
+
+	return (uint32_t)(count < x->file_count ? count : x->file_count);
+}
+
+static int add_extractor(struct mor_extract *x, const char *typed, const char *const *argv, mortise_error *err)
+{
+	struct mor_extract_plugin *e = &x->extractors[x->extractor_count];
+	mortise_pool_options pool = {
+		.size = sizeof(pool),
+		.workers = worker_count(x),
+		.retries = x->args->retries,
+	};
+	mortise_plugin_options opt;
+	int r;
+
+	mor_runner_plugin_options(&x->runner, typed, argv, &opt);
+	r = choose_dialect(x, &opt, err);
+	if (r == 0)
+		r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
+	if (r < 0)
+		return r;
+	e->extract = x;
+	e->typed = typed;
+	x->extractor_count++;
+	return 0;
+}
+
+static int add_extractors(struct mor_extract *x, mortise_error *err)
+{
+	const struct mor_text_list *plugins = &x->args->plugins;
+	int r = 0;
+
+	x->extractors = mor_zalloc((plugins->count + 1) * sizeof(*x->extractors));
+	if (!x->extractors)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (size_t i = 0; i < plugins->count && r == 0; i++)
+		r = add_extractor(x, plugins->item[i], NULL, err);
+	if (r == 0 && x->args->command)
+		r = add_extractor(x, NULL, x->args->command, err);
+	return r;
+}
+
+/* Parsed back into a tree that is asked for each file which of its own options are overridden. */
+static int take_options(struct mor_extract *x, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < x->args->options.count && r == 0; i++)
+		r = mor_args_pair(&x->option_tree, "--option", x->args->options.item[i], err);
+	if (r < 0)
+		return r;
+	r = mor_tree_write(&x->option_tree, &json);
+	if (r == 0)
+		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &x->options, err);
+	return r;
+}
+
+/* Nobody means to have a file replaced by its own text. */
+static int check_output(const struct mor_extract *x, mortise_error *err)
+{
+	struct stat out, in;
+
+	if (stat(x->args->output, &out) < 0 || !S_ISREG(out.st_mode))
+		return 0;
+	for (size_t i = 0; i < x->file_count; i++)
+		if (stat(x->args->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			return mor_fail(err, MORTISE_EINPUT, "--output %s is one of the input files", x->args->output);
+	return 0;
+}
+
+static int open_output(struct mor_extract *x, mortise_error *err)
+{
+	int r;
+
+	if (!x->args->output || strcmp(x->args->output, "-") == 0)
+		return 0;
+	r = check_output(x, err);
+	if (r == 0)
+		r = mor_out_to(x->console, x->args->output, err);
+	return r == MORTISE_ENOTFOUND ? mor_fail(err, MORTISE_EINPUT, "--output %s", err->text) : r;
+}
+
+/* The plugins' manifests are judged before the output is opened: a slip must not empty a file. */
+static int prepare_run(struct mor_extract *x, mortise_error *err)
+{
+	/* A crash here is a bad file's fault, rarely the plugin's: however many there are, the rest goes on. */
+	static const char *const defaults[] = { "restart.intensity=64", "restart.cap=200ms", NULL };
+	int r = take_options(x, err);
+
+	if (r == 0)
+		r = mor_runner_open(&x->runner, x->console, x->args->plugin, defaults, err);
+	if (r == 0)
+		r = add_extractors(x, err);
+	if (r == 0 && !x->args->mime)
+		r = mor_extract_magic_open(x, err);
+	if (r == 0)
+		r = open_output(x, err);
+	if (r < 0)
+		return r;
+	x->window = 2 * (size_t)worker_count(x) * x->extractor_count + 2;
+	/* With one more file of MOR_EXTRACT_MAX_SIZE that is still less than what a pool of so many workers lets wait. */
+	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
+	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
+	return x->ring ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* The pools go first: their last callbacks still look at jobs and kinds. */
+static void clean_up_run(struct mor_extract *x)
+{
+	for (size_t i = 0; i < x->extractor_count; i++) {
+		mortise_pool_free(x->extractors[i].pool);
+		mor_doc_free(x->extractors[i].described);
+	}
+	mor_runner_close(&x->runner);
+	for (size_t i = 0; x->ring && i < x->window; i++)
+		clear_job(&x->ring[i]);
+	mor_extract_kinds_free(x);
+	mor_free(x->ring);
+	mor_free(x->extractors);
+	mor_free(x->fatal_data);
+	mor_doc_free(x->options);
+	mor_tree_fini(&x->option_tree);
+	if (x->magic)
+		magic_close(x->magic);
+}
+
+int mor_extract_run(struct mor_console *console, const struct mor_extract_args *args)
+{
+	struct mor_extract x = { .console = console, .args = args, .file_count = args->file_count };
+	mortise_error err = { 0 };
+	int r = prepare_run(&x, &err), exit_code;
+
+	if (r == 0) {
+		mor_progress_start(&console->progress, console->err_terminal && x.file_count > 1, x.file_count);
+		work_files(&x);
+		exit_code = finish_run(&x);
+	} else if (r == MORTISE_EINVAL) {
+		exit_code = mor_report_usage(console, &err);
+	} else {
+		exit_code = mor_report_error(console, &err);
+	}
+	clean_up_run(&x);
+	return mor_out_end(console, true, exit_code);
+}
