@@ -346,9 +346,15 @@ unsigned mor_validate(const struct mor_field *fields, const struct mor_value *va
 /* Another accepted spelling counts: the member of `object` that `field` describes, or NULL. */
 const struct mor_value *mor_field_get(const struct mor_field *field, const struct mor_value *object);
 
-/* ---- text from the table ---- */
-int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out);
-int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out);
-int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out);
+/* ---- names of types ---- */
+/* Names of the bits of a mask; NULL ends the list. */
+struct mor_bit_name {
+	unsigned bit;
+	const char *name;
+};
+extern const struct mor_bit_name mor_type_names[];
+
+/* "string or null": at most about 60 bytes. */
+const char *mor_field_type_text(unsigned type, char out[96]);
 
 #endif

@@ -70,6 +70,17 @@ static void leave(struct walk *walk, size_t before)
 
 /* ---- types ---- */
 
+const struct mor_bit_name mor_type_names[] = {
+	{ MOR_T_STRING, "string" },
+	{ MOR_T_INT, "integer" },
+	{ MOR_T_NUMBER, "number" },
+	{ MOR_T_BOOL, "boolean" },
+	{ MOR_T_OBJECT, "object" },
+	{ MOR_T_ARRAY, "array" },
+	{ MOR_T_NULL, "null" },
+	{ 0, NULL },
+};
+
 const char *mor_field_type_text(unsigned type, char out[96])
 {
 	size_t used = 0;

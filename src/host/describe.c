@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "explain/explain.h"
 #include "host/host.h"
 
 static void pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)

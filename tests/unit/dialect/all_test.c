@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "dialect/dialect.h"
+#include "explain/explain.h"
 #include "json_of.h"
 
 typedef void row_fn(const struct mor_dialect *d, const struct mor_method *m);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dialect/internal.h"
+#include "explain/inside.h"
 
 #define NAME_WIDTH 26 /* of a field's name with its indentation */
 #define TYPE_WIDTH 28

@@ -1,7 +1,7 @@
 /* An OpenRPC document (spec.open-rpc.org) from the table: for editors, generators and other people's tools. */
 #include <string.h>
 
-#include "dialect/internal.h"
+#include "explain/inside.h"
 
 static void schema(struct mor_writer *w, const struct mor_field *f);
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "dialect/dialect.h"
-#include "json_of.h"
+#include "dialect/json_of.h"
+#include "explain/explain.h"
 
 typedef int text_fn(const struct mor_dialect *dialect, struct mor_buf *out);
 
@@ -155,5 +155,5 @@ int main(void)
 		MOR_TEST(test_allocations),
 	};
 
-	return mor_run_group("dialect/text", tests);
+	return mor_run_group("explain/text", tests);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dialect/internal.h"
+#include "explain/inside.h"
 
 #define LANE 60 /* between the two life lines */
 

@@ -1,7 +1,7 @@
 /* The table as JSON, and the names of its constants. */
 #include <string.h>
 
-#include "dialect/internal.h"
+#include "explain/inside.h"
 
 void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg)
 {
@@ -87,17 +87,6 @@ static const struct mor_bit_name health_names[] = {
 	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
-const struct mor_bit_name mor_type_names[] = {
-	{ MOR_T_STRING, "string" },
-	{ MOR_T_INT, "integer" },
-	{ MOR_T_NUMBER, "number" },
-	{ MOR_T_BOOL, "boolean" },
-	{ MOR_T_OBJECT, "object" },
-	{ MOR_T_ARRAY, "array" },
-	{ MOR_T_NULL, "null" },
-	{ 0, NULL },
-};
-
 /* ---- writing ---- */
 
 /* Leaves out what the table leaves out. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dialect/internal.h"
+#include "explain/inside.h"
 
 #define COLUMNS 100
 

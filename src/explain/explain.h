@@ -1,0 +1,13 @@
+/* Text from a dialect's table: for people, as JSON, and as OpenRPC for other people's tools. Each appends to `out`, and
+ * returns 0 or the buffer's status. */
+#ifndef MOR_EXPLAIN_EXPLAIN_H
+#define MOR_EXPLAIN_EXPLAIN_H
+
+#include "base/buf.h"
+#include "dialect/dialect.h"
+
+int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out);
+int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out);
+int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out);
+
+#endif
