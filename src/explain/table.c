@@ -87,6 +87,7 @@ static const struct mor_bit_name health_names[] = {
 	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
+
 /* ---- writing ---- */
 
 /* Leaves out what the table leaves out. */

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "wire/talk.h"
+#include "talk/talk.h"
 
 static void check_pattern(struct mor_slice pattern)
 {

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_HOST_TALK_PLAY_H
 
 #include "script.h"
-#include "wire/talk.h"
+#include "talk/talk.h"
 
 #define MANY 64
 

@@ -18,8 +18,8 @@
  * equal after. `...` as the last member or element means "and anything more"; as a value, anything. A name
  * in quotes ("$x") is a plain string. Blank lines are skipped; lines may end in CRLF.
  */
-#ifndef MOR_WIRE_TALK_H
-#define MOR_WIRE_TALK_H
+#ifndef MOR_TALK_TALK_H
+#define MOR_TALK_TALK_H
 
 #include <stdbool.h>
 #include <stdint.h>

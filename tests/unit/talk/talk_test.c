@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "base/alloc.h"
-#include "wire/talk.h"
+#include "talk/talk.h"
 
 static const char script[] = "talk 1 yams framing=lines\r\n"
 			     "# a comment\n"
@@ -321,5 +321,5 @@ int main(void)
 		MOR_TEST(out_of_memory),
 	};
 
-	return mor_run_group("wire/talk", tests);
+	return mor_run_group("talk/talk", tests);
 }

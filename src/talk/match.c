@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "wire/envelope.h"
 #include "wire/json.h"
-#include "wire/talk.h"
+#include "talk/talk.h"
 
 /* ---- Bindings ---- */
 
