@@ -1,6 +1,6 @@
 /*
  * mortise chat: an interactive session with plugins. Functions are called with a slash; while a plugin waits for input
- * (keep_session), plain text answers it. --config without a PLUGIN is a bot: that face is in bot_*.c.
+ * (keep_session), plain text answers it. --config without a PLUGIN is a bot: that face is in src/bot.
  */
 #include "cli/chat.h"
 
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 #include "cli/chat_words.h"
 #include "cli/functions.h"
 #include "console/report.h"
@@ -524,7 +524,7 @@ static int chat_run(struct mor_cli *cli)
 	int r;
 
 	if (is_bot(cli, chat.args))
-		return mor_bot_chat(cli, &chat.args->plugin, chat.args->plugin.config.item[0], chat.args->stdio);
+		return mor_bot_chat(cli->console, &chat.args->plugin, chat.args->plugin.config.item[0], chat.args->stdio);
 	r = chat_with_plugins(&chat, &err);
 	if (mor_signals_count() || r == MORTISE_ECANCELED)
 		chat.exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());

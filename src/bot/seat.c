@@ -5,15 +5,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 #define MATCHES_MS 2000 /* where describe does not say */
 
 /* ---- life ---- */
 
-struct mor_seat *mor_seat_new(struct mor_bot_run *run, const char *name)
+struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name)
 {
-	struct mor_seat *seat = mor_zalloc(sizeof(*seat));
+	struct mor_bot_seat *seat = mor_zalloc(sizeof(*seat));
 
 	if (!seat)
 		return NULL;
@@ -22,18 +22,18 @@ struct mor_seat *mor_seat_new(struct mor_bot_run *run, const char *name)
 	mor_list_init(&seat->matched);
 	mor_list_init(&seat->connect.node);
 	seat->connect.seat = seat;
-	seat->connect.kind = MOR_JOB_CONNECT;
+	seat->connect.kind = MOR_BOT_JOB_CONNECT;
 	seat->matches_ms = MATCHES_MS;
 	seat->most = 1;
 	seat->name = mor_strdup(name);
 	seat->label = mor_strdup(name);
 	if (seat->name && seat->label)
 		return seat;
-	mor_seat_free(seat);
+	mor_bot_seat_free(seat);
 	return NULL;
 }
 
-static void free_commands(struct mor_seat *seat)
+static void free_commands(struct mor_bot_seat *seat)
 {
 	for (char **command = seat->commands; command && *command; command++)
 		mor_free(*command);
@@ -41,30 +41,30 @@ static void free_commands(struct mor_seat *seat)
 	seat->commands = NULL;
 }
 
-void mor_job_free(struct mor_job *job)
+void mor_bot_job_free(struct mor_bot_job *job)
 {
-	if (job->kind != MOR_JOB_RESULT)
+	if (job->kind != MOR_BOT_JOB_RESULT)
 		return;
 	mor_free(job->params);
 	mor_free(job);
 }
 
 /* The events are gone by now; what still waits stands by itself. */
-void mor_seat_free(struct mor_seat *seat)
+void mor_bot_seat_free(struct mor_bot_seat *seat)
 {
 	struct mor_list *node;
 
 	if (!seat)
 		return;
 	while ((node = mor_list_pop(&seat->queue)))
-		mor_job_free(mor_container_of(node, struct mor_job, node));
+		mor_bot_job_free(mor_container_of(node, struct mor_bot_job, node));
 	free_commands(seat);
 	mor_free(seat->name);
 	mor_free(seat->label);
 	mor_free(seat);
 }
 
-bool mor_seat_is_idle(const struct mor_seat *seat)
+bool mor_bot_seat_is_idle(const struct mor_bot_seat *seat)
 {
 	return !seat->waiting && !seat->given && mor_list_empty(&seat->matched);
 }
@@ -79,7 +79,7 @@ static struct mor_slice without_sign(struct mor_slice text)
 	return text;
 }
 
-bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text)
+bool mor_bot_seat_hides(const struct mor_bot_seat *seat, struct mor_slice text)
 {
 	text = without_sign(text);
 	if (!seat->body->config.prefilter || !seat->commands)
@@ -93,7 +93,7 @@ bool mor_seat_hides(const struct mor_seat *seat, struct mor_slice text)
 	return true;
 }
 
-static void add_command(struct mor_seat *seat, size_t *count, struct mor_slice name)
+static void add_command(struct mor_bot_seat *seat, size_t *count, struct mor_slice name)
 {
 	char **grown = name.len ? mor_realloc(seat->commands, (*count + 2) * sizeof(*grown)) : NULL;
 
@@ -105,7 +105,7 @@ static void add_command(struct mor_seat *seat, size_t *count, struct mor_slice n
 	*count += grown[*count] != NULL;
 }
 
-static void learn_commands(struct mor_seat *seat, const struct mor_value *list)
+static void learn_commands(struct mor_bot_seat *seat, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 	size_t count = 0;
@@ -121,7 +121,7 @@ static void learn_commands(struct mor_seat *seat, const struct mor_value *list)
 }
 
 /* Shown is metadata.name; the key stays beside it where it is another, because texts of the host and files name it so. */
-static void learn_name(struct mor_seat *seat, const char *name)
+static void learn_name(struct mor_bot_seat *seat, const char *name)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf label = MOR_BUF_INIT;
 	char *text;
@@ -137,7 +137,7 @@ static void learn_name(struct mor_seat *seat, const char *name)
 }
 
 /* Has just become ready: what it is, and what it may have at once. */
-static void learn(struct mor_seat *seat)
+static void learn_seat(struct mor_bot_seat *seat)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const struct mor_value *root;
@@ -164,12 +164,12 @@ static void learn(struct mor_seat *seat)
 		mor_bot_tell(seat->run, seat, "reload", 0, "is ready");
 	seat->body->arrived = false;
 	if (seat->run->self_id)
-		mor_seat_connect(seat, true);
+		mor_bot_seat_connect(seat, true);
 }
 
 /* ---- its queue ---- */
 
-void mor_seat_queue(struct mor_seat *seat, struct mor_job *job, bool front)
+void mor_bot_seat_queue(struct mor_bot_seat *seat, struct mor_bot_job *job, bool front)
 {
 	job->since_ms = mor_clock_ms();
 	seat->waiting++;
@@ -179,65 +179,65 @@ void mor_seat_queue(struct mor_seat *seat, struct mor_job *job, bool front)
 		mor_list_append(&seat->queue, &job->node);
 }
 
-static struct mor_job *take(struct mor_seat *seat)
+static struct mor_bot_job *take_job(struct mor_bot_seat *seat)
 {
 	struct mor_list *node = mor_list_pop(&seat->queue);
 
 	if (!node)
 		return NULL;
 	seat->waiting--;
-	return mor_container_of(node, struct mor_job, node);
+	return mor_container_of(node, struct mor_bot_job, node);
 }
 
 /* Once in the queue is enough: whose id it tells is decided when it goes out. */
-void mor_seat_connect(struct mor_seat *seat, bool front)
+void mor_bot_seat_connect(struct mor_bot_seat *seat, bool front)
 {
 	if (!seat->body || seat->dead || seat->connect_queued)
 		return;
 	seat->connect_queued = true;
-	mor_seat_queue(seat, &seat->connect, front);
+	mor_bot_seat_queue(seat, &seat->connect, front);
 }
 
-bool mor_seat_is_behind(const struct mor_seat *seat, int64_t now_ms)
+bool mor_bot_seat_is_behind(const struct mor_bot_seat *seat, int64_t now_ms)
 {
-	const struct mor_job *oldest;
+	const struct mor_bot_job *oldest;
 
 	if (seat->waiting < MOR_BOT_QUEUE / 2)
 		return false;
-	oldest = mor_container_of(seat->queue.next, struct mor_job, node);
+	oldest = mor_container_of(seat->queue.next, struct mor_bot_job, node);
 	return now_ms - oldest->since_ms < (int64_t)seat->matches_ms;
 }
 
-void mor_seat_renew(struct mor_seat *seat)
+void mor_bot_seat_renew(struct mor_bot_seat *seat)
 {
 	MOR_LIST_EACH(node, after, &seat->queue)
-		mor_container_of(node, struct mor_job, node)->since_ms = mor_clock_ms();
+		mor_container_of(node, struct mor_bot_job, node)->since_ms = mor_clock_ms();
 }
 
 /* ---- giving ---- */
 
 static void on_reply(const mortise_reply *reply, void *arg)
 {
-	struct mor_job *job = arg;
-	struct mor_seat *seat = job->seat;
+	struct mor_bot_job *job = arg;
+	struct mor_bot_seat *seat = job->seat;
 
 	seat->given--;
 	/* While its answer is still to come the host keeps the slot, and whoever is next waits with a limit. */
 	seat->late = reply->status == MORTISE_ETIMEOUT;
-	mor_walk_job_done(job, reply);
+	mor_bot_walk_job_done(job, reply);
 }
 
-static int write_params(const struct mor_job *job, struct mor_buf *out)
+static int write_params(const struct mor_bot_job *job, struct mor_buf *out)
 {
-	if (job->kind == MOR_JOB_CONNECT)
+	if (job->kind == MOR_BOT_JOB_CONNECT)
 		return mor_buf_printf(out, "{\"self_id\":%s}", job->seat->run->self_id);
-	if (job->kind == MOR_JOB_RESULT)
+	if (job->kind == MOR_BOT_JOB_RESULT)
 		return mor_buf_text(out, job->params);
-	return job->kind == MOR_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
+	return job->kind == MOR_BOT_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
 }
 
 /* For a plugin that owes an answer, an event waits as long as matches may take, no longer. */
-static uint32_t patience_ms(const struct mor_job *job)
+static uint32_t job_patience_ms(const struct mor_bot_job *job)
 {
 	int64_t rest = job->since_ms + job->seat->matches_ms - mor_clock_ms();
 
@@ -246,22 +246,22 @@ static uint32_t patience_ms(const struct mor_job *job)
 	return rest > 1 ? (uint32_t)rest : 1;
 }
 
-static void give(struct mor_job *job)
+static void give_job(struct mor_bot_job *job)
 {
 	static const char *const actions[] = {
-		[MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect",
-		[MOR_JOB_RESULT] = "action_result",
+		[MOR_BOT_JOB_MATCHES] = "matches", [MOR_BOT_JOB_HANDLE] = "handle", [MOR_BOT_JOB_CONNECT] = "bot_connect",
+		[MOR_BOT_JOB_RESULT] = "action_result",
 	};
-	struct mor_seat *seat = job->seat;
+	struct mor_bot_seat *seat = job->seat;
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	mortise_call_options opt = { .size = sizeof(opt), .queue_ms = patience_ms(job), .on_reply = on_reply, .arg = job };
+	mortise_call_options opt = { .size = sizeof(opt), .queue_ms = job_patience_ms(job), .on_reply = on_reply, .arg = job };
 	mortise_error err = { 0 };
 	int r = write_params(job, &params);
 
-	if (job->kind == MOR_JOB_CONNECT)
+	if (job->kind == MOR_BOT_JOB_CONNECT)
 		seat->connect_queued = false;
-	if (job->kind == MOR_JOB_HANDLE)
-		opt.timeout_ms = seat->run->session.timeout_ms; /* --timeout without a method; 0: the plugin's own */
+	if (job->kind == MOR_BOT_JOB_HANDLE)
+		opt.timeout_ms = seat->run->runner.timeout_ms; /* --timeout without a method; 0: the plugin's own */
 	if (r < 0)
 		mor_fail(&err, r, "out of memory");
 	else
@@ -269,50 +269,50 @@ static void give(struct mor_job *job)
 	if (r == 0)
 		seat->given++;
 	else
-		mor_walk_job_done(job, &(mortise_reply){ .status = r, .error = &err });
+		mor_bot_walk_job_done(job, &(mortise_reply){ .status = r, .error = &err });
 }
 
 /* ---- looking after it ---- */
 
 /* All that waits passes it by; a dead plugin is told of once. `remedy` is what would help. */
-static void bury(struct mor_seat *seat, const char *remedy)
+static void bury_seat(struct mor_bot_seat *seat, const char *remedy)
 {
-	struct mor_job *job;
+	struct mor_bot_job *job;
 
 	mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->body->why, remedy);
 	seat->dead = true;
-	while ((job = take(seat))) {
-		if (job->kind == MOR_JOB_CONNECT)
+	while ((job = take_job(seat))) {
+		if (job->kind == MOR_BOT_JOB_CONNECT)
 			seat->connect_queued = false;
-		mor_walk_job_done(job, NULL);
+		mor_bot_walk_job_done(job, NULL);
 	}
-	mor_walk_seat_died(seat);
+	mor_bot_walk_seat_died(seat);
 }
 
 static const char no_restart[] = " (auto_restart = true in the bot's file would start it again)";
 
 /* The new one could not be started. Where there is no other, that is how the plugin is. */
-static void drop_next(struct mor_seat *seat, const char *remedy)
+static void drop_next(struct mor_bot_seat *seat, const char *remedy)
 {
-	struct mor_body *next = seat->next, *old = seat->body;
+	struct mor_bot_body *next = seat->next, *old = seat->body;
 
 	seat->next = NULL;
 	if (old && !seat->dead) {
 		mor_bot_tell(seat->run, seat, "reload", 0, "the new one does not start, and the old one goes on: %s", next->why);
-		mor_body_retire(next);
+		mor_bot_body_retire(next);
 		return;
 	}
-	mor_body_retire(old);
+	mor_bot_body_retire(old);
 	seat->body = next;
-	bury(seat, remedy);
+	bury_seat(seat, remedy);
 }
 
 /* The new one is ready. The old one's last answer comes first, so that no event is handled before an earlier one. */
-static void succeed(struct mor_seat *seat)
+static void succeed_body(struct mor_bot_seat *seat)
 {
 	if (seat->given)
 		return;
-	mor_body_retire(seat->body);
+	mor_bot_body_retire(seat->body);
 	seat->body = seat->next;
 	seat->next = NULL;
 	seat->dead = false;
@@ -320,30 +320,30 @@ static void succeed(struct mor_seat *seat)
 	seat->body->arrived = seat->run->started;
 }
 
-static void tend_next(struct mor_seat *seat)
+static void tend_next(struct mor_bot_seat *seat)
 {
 	int state = mortise_plugin_state(seat->next->plugin);
 
 	if (state == MORTISE_READY)
-		succeed(seat);
+		succeed_body(seat);
 	else if (state == MORTISE_FAILED)
 		drop_next(seat, "");
-	else if (state == MORTISE_STOPPED && !mor_body_revive(seat->next))
+	else if (state == MORTISE_STOPPED && !mor_bot_body_revive(seat->next))
 		drop_next(seat, seat->next->config.auto_restart ? "" : no_restart);
 }
 
 /* Started, and yet stopped without our doing: it died while nothing was asked of it, or is not to be restarted. */
-static void tend_body(struct mor_seat *seat)
+static void tend_body(struct mor_bot_seat *seat)
 {
 	int state = mortise_plugin_state(seat->body->plugin);
 
 	if (state == MORTISE_FAILED)
-		bury(seat, "");
-	else if (state == MORTISE_STOPPED && !mor_body_revive(seat->body))
-		bury(seat, seat->body->config.auto_restart ? "" : no_restart);
+		bury_seat(seat, "");
+	else if (state == MORTISE_STOPPED && !mor_bot_body_revive(seat->body))
+		bury_seat(seat, seat->body->config.auto_restart ? "" : no_restart);
 }
 
-void mor_seat_tend(struct mor_seat *seat)
+void mor_bot_seat_tend(struct mor_bot_seat *seat)
 {
 	if (seat->run->stopping)
 		return;
@@ -352,11 +352,11 @@ void mor_seat_tend(struct mor_seat *seat)
 	if (!seat->body || seat->dead)
 		return;
 	tend_body(seat);
-	if (!mor_body_is_ready(seat->body))
+	if (!mor_bot_body_is_ready(seat->body))
 		return;
 	if (seat->body->fresh)
-		learn(seat);
-	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mor_body_is_ready(seat->body) &&
-	       !mor_body_is_ready(seat->next))
-		give(take(seat));
+		learn_seat(seat);
+	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mor_bot_body_is_ready(seat->body) &&
+	       !mor_bot_body_is_ready(seat->next))
+		give_job(take_job(seat));
 }

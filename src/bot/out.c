@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 #include "console/console.h"
 #include "console/signals.h"
 
@@ -34,7 +34,7 @@ static bool is_writable(int wait_ms)
 }
 
 /* Moves what is left only when that is less than what has gone. */
-static void tidy(struct mor_bot_out *out)
+static void tidy_out(struct mor_bot_out *out)
 {
 	if (out->sent < out->bytes.len - out->sent)
 		return;
@@ -51,10 +51,10 @@ void mor_bot_set_full(struct mor_bot_run *run, bool full, const char *text)
 		mor_bot_tell(run, NULL, "warning", 0, "%s", text);
 	run->out.told = true;
 	for (size_t i = 0; !full && i < run->count; i++)
-		mor_seat_renew(run->seats[i]);
+		mor_bot_seat_renew(run->seats[i]);
 }
 
-static void mark(struct mor_bot_run *run)
+static void mark_out(struct mor_bot_run *run)
 {
 	size_t waiting = mor_bot_out_waiting(run);
 	char text[120];
@@ -67,7 +67,7 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 {
 	struct mor_bot_out *out = &run->out;
 
-	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console) && is_writable(0)) {
+	while (mor_bot_out_waiting(run) && !mor_out_broken(run->console) && is_writable(0)) {
 		size_t waiting = mor_bot_out_waiting(run);
 		ssize_t wrote = write(STDOUT_FILENO, out->bytes.data + out->sent, waiting < PIPE_BUF ? waiting : PIPE_BUF);
 
@@ -76,10 +76,10 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 		else if (wrote < 0 && errno == EAGAIN)
 			break;
 		else if (wrote < 0 && errno != EINTR)
-			run->cli->console->out_errno = errno;
+			run->console->out_errno = errno;
 	}
-	tidy(out);
-	mark(run);
+	tidy_out(out);
+	mark_out(run);
 }
 
 int mor_bot_out_put(struct mor_bot_run *run, struct mor_slice line)
@@ -95,7 +95,7 @@ void mor_bot_out_drain(struct mor_bot_run *run)
 	int64_t end = 0;
 
 	mor_bot_out_flush(run);
-	while (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console) && mor_signals_count() < 2) {
+	while (mor_bot_out_waiting(run) && !mor_out_broken(run->console) && mor_signals_count() < 2) {
 		if (mor_signals_count() && !end)
 			end = mor_clock_ms() + LAST_MS;
 		if (end && mor_clock_ms() >= end)
@@ -103,7 +103,7 @@ void mor_bot_out_drain(struct mor_bot_run *run)
 		is_writable(LOOK_MS);
 		mor_bot_out_flush(run);
 	}
-	if (mor_bot_out_waiting(run) && !mor_out_broken(run->cli->console))
+	if (mor_bot_out_waiting(run) && !mor_out_broken(run->console))
 		mor_bot_tell(run, NULL, "lost", 0, "%zu bytes of calls that nobody has read", mor_bot_out_waiting(run));
 	mor_buf_fini(&run->out.bytes);
 	run->out = (struct mor_bot_out){ 0 };

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 #include "console/report.h"
 #include "console/signals.h"
 
@@ -13,37 +13,37 @@
 
 /* ---- events ---- */
 
-static void connected(struct mor_bot_run *run, struct mor_onebot_event *event)
+static void take_connected(struct mor_bot_run *run, struct mor_onebot_event *event)
 {
 	mor_free(run->self_id);
 	run->self_id = mor_take(&event->self_id);
 	for (size_t i = 0; i < run->count; i++)
-		mor_seat_connect(run->seats[i], false);
+		mor_bot_seat_connect(run->seats[i], false);
 }
 
 /* Networks answer calls on the same stream that brings events. */
-static void answered(struct mor_bot_run *run, const struct mor_onebot_event *event)
+static void take_answer(struct mor_bot_run *run, const struct mor_onebot_event *event)
 {
 	if (event->failed)
 		mor_bot_tell(run, NULL, "refused", run->line, "the chat network did not do what %s asked: %s",
 			     event->echo ? event->echo : "a plugin", event->why);
 }
 
-static int message(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
+static int take_message(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	if (!event->self_id && run->self_id && !(event->self_id = mor_strdup(run->self_id)))
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	return mor_walk_begin(run, event, err);
+	return mor_bot_walk_begin(run, event, err);
 }
 
 int mor_bot_take_event(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	if (event->kind == MOR_ONEBOT_MESSAGE)
-		return message(run, event, err);
+		return take_message(run, event, err);
 	if (event->kind == MOR_ONEBOT_CONNECT)
-		connected(run, event);
+		take_connected(run, event);
 	else if (event->kind == MOR_ONEBOT_RESPONSE)
-		answered(run, event);
+		take_answer(run, event);
 	return 0;
 }
 
@@ -72,26 +72,26 @@ bool mor_bot_is_held(const struct mor_bot_run *run)
 	if (run->out.full)
 		return true;
 	for (size_t i = 0; i < run->count; i++)
-		if (!run->seats[i]->dead && mor_seat_is_behind(run->seats[i], now))
+		if (!run->seats[i]->dead && mor_bot_seat_is_behind(run->seats[i], now))
 			return true;
 	return false;
 }
 
 /* ---- the loop ---- */
 
-static void tend(struct mor_bot_run *run)
+static void tend_all(struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
-		mor_seat_tend(run->seats[i]);
+		mor_bot_seat_tend(run->seats[i]);
 	mor_bot_tend_gone(run);
-	mor_bodies_tend(run);
+	mor_bot_bodies_tend(run);
 	if (run->net.link)
-		mor_api_tend(run);
+		mor_bot_api_tend(run);
 	else
 		mor_bot_out_flush(run);
 }
 
-static bool is_idle(const struct mor_bot_run *run)
+static bool run_is_idle(const struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
 		if (run->seats[i]->waiting || run->seats[i]->given)
@@ -108,12 +108,12 @@ static int sooner(int a, int b)
 /* A signal between the look at the count and the wait is not lost: its handler has made the host's descriptor
  * readable. An event that is held back is with us already, so nobody would tell us of it. Where the network is elsewhere, stdin
  * is only looked at for the end of a terminal. */
-static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
+static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 {
 	bool held = mor_bot_is_held(run);
 	int ms = held && !run->out.full ? HOLD_MS : -1;
 	struct pollfd fds[] = {
-		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
+		{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN },
 		{ .fd = run->watch.fd, .events = POLLIN },
 		{ .fd = run->net.link ? run->net.terminal : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
@@ -121,7 +121,7 @@ static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
 	};
 
 	if (run->net.link)
-		ms = sooner(ms, mor_api_wait_ms(run));
+		ms = sooner(ms, mor_bot_api_wait_ms(run));
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), ms) > 0) {
 		if (fds[1].revents)
 			mor_bot_watch_look(run);
@@ -132,10 +132,10 @@ static void wait(struct mor_bot_run *run, struct mor_bot_lines *in)
 		if (fds[4].revents)
 			mor_link_dispatch(run->net.link);
 	}
-	mortise_host_dispatch(run->session.host);
+	mortise_host_dispatch(run->runner.host);
 }
 
-static void feed(struct mor_bot_run *run, struct mor_bot_lines *in)
+static void feed_events(struct mor_bot_run *run, struct mor_bot_lines *in)
 {
 	if (run->net.link)
 		mor_bot_net_feed(run);
@@ -144,9 +144,9 @@ static void feed(struct mor_bot_run *run, struct mor_bot_lines *in)
 }
 
 /* A bot on the network has no end but a signal. */
-static bool is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
+static bool run_is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
 {
-	return !run->net.link && (mor_out_broken(run->cli->console) || (in->ended && !in->bytes.len && is_idle(run)));
+	return !run->net.link && (mor_out_broken(run->console) || (in->ended && !in->bytes.len && run_is_idle(run)));
 }
 
 static int walk_events(struct mor_bot_run *run)
@@ -155,17 +155,17 @@ static int walk_events(struct mor_bot_run *run)
 	int r = 0;
 
 	for (;;) {
-		feed(run, &in);
-		tend(run);
+		feed_events(run, &in);
+		tend_all(run);
 		if (mor_signals_take_hangup())
 			mor_bot_reload(run);
 		if (mor_signals_count()) {
 			r = MORTISE_ECANCELED;
 			break;
 		}
-		if (is_done(run, &in))
+		if (run_is_done(run, &in))
 			break;
-		wait(run, &in);
+		wait_for_input(run, &in);
 	}
 	mor_buf_fini(&in.bytes);
 	return r;
@@ -200,7 +200,7 @@ static bool all_settled(void *arg)
 {
 	struct mor_bot_run *run = arg;
 
-	tend(run);
+	tend_all(run);
 	for (size_t i = 0; i < run->count; i++)
 		if (run->seats[i]->next)
 			return false;
@@ -208,9 +208,9 @@ static bool all_settled(void *arg)
 }
 
 /* All at once; no event is read before every plugin is ready or given up. */
-static int start(struct mor_bot_run *run, mortise_error *err)
+static int start_plugins(struct mor_bot_run *run, mortise_error *err)
 {
-	int r = mor_runner_run(&run->session, all_settled, run);
+	int r = mor_runner_run(&run->runner, all_settled, run);
 
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
@@ -221,10 +221,10 @@ static int start(struct mor_bot_run *run, mortise_error *err)
 	return 0;
 }
 
-static bool at_rest(const struct mor_bot_run *run)
+static bool all_at_rest(const struct mor_bot_run *run)
 {
 	MOR_LIST_EACH(node, after, &run->bodies)
-		if (!mor_body_is_over(mor_container_of(node, struct mor_body, node)))
+		if (!mor_bot_body_is_over(mor_container_of(node, struct mor_bot_body, node)))
 			return false;
 	return true;
 }
@@ -232,36 +232,36 @@ static bool at_rest(const struct mor_bot_run *run)
 static void stop_all(struct mor_bot_run *run, enum mortise_stop how)
 {
 	MOR_LIST_EACH(node, after, &run->bodies)
-		mortise_plugin_stop(mor_container_of(node, struct mor_body, node)->plugin, how);
+		mortise_plugin_stop(mor_container_of(node, struct mor_bot_body, node)->plugin, how);
 }
 
 /* The network goes on meanwhile: it brings answers, and takes what plugins still say. */
 static void wait_for_plugins(struct mor_bot_run *run)
 {
 	struct pollfd fds[] = {
-		{ .fd = mortise_host_fd(run->session.host), .events = POLLIN },
+		{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN },
 		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
 	};
 
 	if (!run->net.link) {
-		mortise_host_wait(run->session.host, -1);
+		mortise_host_wait(run->runner.host, -1);
 		mor_bot_out_flush(run);
 		return;
 	}
 	poll(fds, 2, -1);
-	mortise_host_dispatch(run->session.host);
+	mortise_host_dispatch(run->runner.host);
 	mor_link_dispatch(run->net.link);
-	mor_api_tend(run);
+	mor_bot_api_tend(run);
 }
 
 /* Answers that come while they are being stopped still go out. One more signal, and they are killed. */
-static void stop(struct mor_bot_run *run)
+static void stop_run(struct mor_bot_run *run)
 {
 	int seen = mor_signals_count();
 
 	run->stopping = true;
 	stop_all(run, MORTISE_STOP_POLITE);
-	while (!at_rest(run)) {
+	while (!all_at_rest(run)) {
 		if (mor_signals_count() > seen) {
 			seen = mor_signals_count();
 			stop_all(run, MORTISE_STOP_NOW);
@@ -279,37 +279,37 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 	int r = mor_bot_load(run->path, &run->config, err);
 
 	if (r == 0)
-		r = mor_runner_open(&run->session, run->cli->console, args, NULL, err);
+		r = mor_runner_open(&run->runner, run->console, args, NULL, err);
 	if (r == 0)
 		r = mor_bot_open(run, err);
 	if (r < 0)
 		return r;
-	r = start(run, err);
+	r = start_plugins(run, err);
 	if (r == 0)
 		r = mor_bot_net_open(run, err);
 	if (r == 0)
 		r = walk_events(run);
 	run->exit_code = count_dead(run) > 0;
-	stop(run);
+	stop_run(run);
 	return r;
 }
 
 /* Calls that are still under way end with their plugins, and look at their walks once more: those go last. */
-static void finish(struct mor_bot_run *run)
+static void finish_run(struct mor_bot_run *run)
 {
 	run->stopping = true;
 	MOR_LIST_EACH(node, after, &run->bodies)
-		mor_body_free(mor_container_of(node, struct mor_body, node));
+		mor_bot_body_free(mor_container_of(node, struct mor_bot_body, node));
 	mor_bot_net_free(run);
-	mor_runner_close(&run->session);
-	mor_walk_free_all(run);
+	mor_runner_close(&run->runner);
+	mor_bot_walk_free_all(run);
 	mor_bot_close(run);
 	mor_free(run->self_id);
 }
 
-int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const char *path, bool stdio)
+int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *given, const char *path, bool stdio)
 {
-	struct mor_bot_run run = { .cli = cli, .path = path, .watch.fd = -1, .stdio = stdio };
+	struct mor_bot_run run = { .console = console, .path = path, .watch.fd = -1, .stdio = stdio };
 	struct mor_plugin_args args = *given;
 	mortise_error err = { 0 };
 	int r;
@@ -321,12 +321,12 @@ int mor_bot_chat(struct mor_cli *cli, const struct mor_plugin_args *given, const
 	mor_signals_keep_hangup(true);
 	args.config = (struct mor_text_list){ 0 }; /* the file's name: no plugin is configured with it */
 	r = run_bot(&run, &args, &err);
-	finish(&run);
+	finish_run(&run);
 	if (mor_signals_count())
-		return mor_report_interrupted(cli->console, mor_signals_exit_code());
+		return mor_report_interrupted(console, mor_signals_exit_code());
 	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
+		return mor_report_usage(console, &err);
 	if (r < 0)
-		return mor_report_error(cli->console, &err);
+		return mor_report_error(console, &err);
 	return run.exit_code;
 }

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 #include "console/signals.h"
 
 #define MOST 4096
@@ -39,10 +39,10 @@ static void set_pause(struct mor_bot_run *run)
 	run->net.paused = full;
 	mor_link_pause(run->net.link, full);
 	if (!full)
-		mor_api_renew(run);
+		mor_bot_api_renew(run);
 }
 
-static void keep(struct mor_bot_run *run, struct mor_onebot_event *event)
+static void keep_mail(struct mor_bot_run *run, struct mor_onebot_event *event)
 {
 	struct mail *mail = mor_zalloc(sizeof(*mail));
 
@@ -64,11 +64,11 @@ static void on_event(void *arg, struct mor_onebot_event *event)
 	struct mor_bot_run *run = arg;
 
 	if (event->kind == MOR_ONEBOT_RESPONSE)
-		mor_api_answered(run, event);
+		mor_bot_api_answered(run, event);
 	else if (run->stopping)
 		run->net.late += event->kind == MOR_ONEBOT_MESSAGE;
 	else
-		keep(run, event);
+		keep_mail(run, event);
 }
 
 static void on_note(void *arg, const char *what, const char *text)
@@ -83,7 +83,7 @@ static void on_opened(void *arg)
 
 static void on_lost(void *arg, uint64_t peer)
 {
-	mor_api_lost(arg, peer);
+	mor_bot_api_lost(arg, peer);
 }
 
 int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
@@ -124,15 +124,15 @@ static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bo
 		int64_t rest = end_ms - mor_clock_ms();
 		struct pollfd fds[] = {
 			{ .fd = mor_link_fd(run->net.link), .events = POLLIN },
-			{ .fd = mortise_host_fd(run->session.host), .events = POLLIN }, /* a signal makes it readable */
+			{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN }, /* a signal makes it readable */
 		};
 
 		if (rest <= 0)
 			return;
 		poll(fds, 2, (int)rest);
-		mortise_host_dispatch(run->session.host);
+		mortise_host_dispatch(run->runner.host);
 		mor_link_dispatch(run->net.link);
-		mor_api_tend(run);
+		mor_bot_api_tend(run);
 	}
 }
 
@@ -154,11 +154,11 @@ void mor_bot_net_close(struct mor_bot_run *run)
 	if (!run->net.link)
 		return;
 	mor_link_pause(run->net.link, false);
-	mor_api_tend(run);
+	mor_bot_api_tend(run);
 	wait_until(run, is_answered, mor_clock_ms() + LAST_MS, seen);
 	if (run->api.count)
 		mor_bot_tell(run, NULL, "lost", 0, "%u calls had no answer when the bot ended", run->api.count);
-	mor_api_free(run);
+	mor_bot_api_free(run);
 	mor_link_close(run->net.link);
 	wait_until(run, is_closed, mor_clock_ms() + LAST_MS, seen);
 	if (left)
@@ -167,7 +167,7 @@ void mor_bot_net_close(struct mor_bot_run *run)
 
 void mor_bot_net_free(struct mor_bot_run *run)
 {
-	mor_api_free(run);
+	mor_bot_api_free(run);
 	mor_link_free(run->net.link);
 	while (!mor_list_empty(&run->net.inbox))
 		mail_free(run, mor_container_of(run->net.inbox.next, struct mail, node));

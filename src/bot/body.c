@@ -5,14 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 /* ---- what it runs by ---- */
 
 /* Settings of the file first, so that --set of the command line wins. */
-static int settings_of(const struct mor_body *body, struct mor_text_list *list, mortise_error *err)
+static int body_settings(const struct mor_bot_body *body, struct mor_text_list *list, mortise_error *err)
 {
-	const struct mor_text_list *more = &body->seat->run->session.set;
+	const struct mor_text_list *more = &body->seat->run->runner.set;
 	int r = 0;
 
 	for (char **set = body->config.set; r == 0 && *set; set++)
@@ -23,9 +23,9 @@ static int settings_of(const struct mor_body *body, struct mor_text_list *list, 
 }
 
 /* The same for the environment. */
-static int env_of(const struct mor_body *body, struct mor_text_list *list, mortise_error *err)
+static int body_env(const struct mor_bot_body *body, struct mor_text_list *list, mortise_error *err)
 {
-	const struct mor_text_list *more = &body->seat->run->session.args->env;
+	const struct mor_text_list *more = &body->seat->run->runner.args->env;
 	int r = 0;
 
 	for (char **env = body->config.env; r == 0 && env && *env; env++)
@@ -36,7 +36,7 @@ static int env_of(const struct mor_body *body, struct mor_text_list *list, morti
 }
 
 /* FNV-1a */
-static uint64_t mix(uint64_t print, const void *bytes, size_t len)
+static uint64_t mix_print(uint64_t print, const void *bytes, size_t len)
 {
 	for (const unsigned char *at = bytes, *end = at + len; at < end; at++)
 		print = (print ^ *at) * 0x100000001b3u;
@@ -44,7 +44,7 @@ static uint64_t mix(uint64_t print, const void *bytes, size_t len)
 }
 
 /* A program that is looked for in PATH belongs to the system: it is not looked at. */
-uint64_t mor_body_print(const struct mor_bot_plugin *config)
+uint64_t mor_bot_body_print(const struct mor_bot_plugin *config)
 {
 	uint64_t print = 0xcbf29ce484222325u;
 
@@ -55,42 +55,42 @@ uint64_t mor_body_print(const struct mor_bot_plugin *config)
 		if (snprintf(path, sizeof(path), "%s/%s", **word == '/' ? "" : config->cwd, *word) >= (int)sizeof(path) ||
 		    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		print = mix(print, &st.st_ino, sizeof(st.st_ino));
-		print = mix(print, &st.st_size, sizeof(st.st_size));
-		print = mix(print, &st.st_mtim, sizeof(st.st_mtim));
+		print = mix_print(print, &st.st_ino, sizeof(st.st_ino));
+		print = mix_print(print, &st.st_size, sizeof(st.st_size));
+		print = mix_print(print, &st.st_mtim, sizeof(st.st_mtim));
 	}
 	return print;
 }
 
 /* ---- life ---- */
 
-static int open_plugin(struct mor_body *body, mortise_error *err)
+static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 {
-	struct mor_runner *session = &body->seat->run->session;
+	struct mor_runner *runner = &body->seat->run->runner;
 	struct mor_text_list set = { 0 }, env = { 0 };
 	mortise_plugin_options opt;
-	int r = settings_of(body, &set, err);
+	int r = body_settings(body, &set, err);
 
 	if (r == 0)
-		r = env_of(body, &env, err);
+		r = body_env(body, &env, err);
 	if (r == 0) {
-		mor_runner_plugin_options(session, NULL, (const char *const *)body->config.argv, &opt);
+		mor_runner_plugin_options(runner, NULL, (const char *const *)body->config.argv, &opt);
 		opt.name = body->config.name;
 		opt.dialect = "ayiou";
 		opt.set = set.item;
 		opt.env = env.item;
 		opt.on_event = mor_bot_event;
 		opt.arg = body;
-		r = mortise_plugin_new(session->host, &opt, &body->plugin, err);
+		r = mortise_plugin_new(runner->host, &opt, &body->plugin, err);
 	}
 	mor_free(set.item);
 	mor_free(env.item);
 	return r;
 }
 
-int mor_body_new(struct mor_seat *seat, struct mor_bot_plugin *config, struct mor_body **ret, mortise_error *err)
+int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_bot_plugin *config, struct mor_bot_body **ret, mortise_error *err)
 {
-	struct mor_body *body = mor_zalloc(sizeof(*body));
+	struct mor_bot_body *body = mor_zalloc(sizeof(*body));
 	int r;
 
 	if (!body) {
@@ -100,17 +100,17 @@ int mor_body_new(struct mor_seat *seat, struct mor_bot_plugin *config, struct mo
 	body->seat = seat;
 	body->config = *config;
 	*config = (struct mor_bot_plugin){ 0 };
-	body->print = mor_body_print(&body->config);
+	body->print = mor_bot_body_print(&body->config);
 	mor_list_append(&seat->run->bodies, &body->node);
 	r = open_plugin(body, err);
 	if (r == 0)
 		*ret = body;
 	else
-		mor_body_free(body);
+		mor_bot_body_free(body);
 	return r;
 }
 
-void mor_body_free(struct mor_body *body)
+void mor_bot_body_free(struct mor_bot_body *body)
 {
 	mortise_plugin_unref(body->plugin);
 	mor_list_remove(&body->node);
@@ -118,7 +118,7 @@ void mor_body_free(struct mor_body *body)
 	mor_free(body);
 }
 
-void mor_body_start(struct mor_body *body)
+void mor_bot_body_start(struct mor_bot_body *body)
 {
 	mortise_error err = { 0 };
 
@@ -126,27 +126,27 @@ void mor_body_start(struct mor_body *body)
 		snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1, err.text);
 }
 
-bool mor_body_revive(struct mor_body *body)
+bool mor_bot_body_revive(struct mor_bot_body *body)
 {
 	if (!body->config.auto_restart)
 		return false;
-	mor_body_start(body);
+	mor_bot_body_start(body);
 	return mortise_plugin_state(body->plugin) != MORTISE_STOPPED;
 }
 
-bool mor_body_is_over(const struct mor_body *body)
+bool mor_bot_body_is_over(const struct mor_bot_body *body)
 {
 	int state = mortise_plugin_state(body->plugin);
 
 	return state == MORTISE_STOPPED || state == MORTISE_FAILED;
 }
 
-bool mor_body_is_ready(const struct mor_body *body)
+bool mor_bot_body_is_ready(const struct mor_bot_body *body)
 {
 	return body && mortise_plugin_state(body->plugin) == MORTISE_READY;
 }
 
-void mor_body_retire(struct mor_body *body)
+void mor_bot_body_retire(struct mor_bot_body *body)
 {
 	if (!body)
 		return;
@@ -154,12 +154,12 @@ void mor_body_retire(struct mor_body *body)
 	mortise_plugin_stop(body->plugin, MORTISE_STOP_POLITE);
 }
 
-void mor_bodies_tend(struct mor_bot_run *run)
+void mor_bot_bodies_tend(struct mor_bot_run *run)
 {
 	MOR_LIST_EACH(node, after, &run->bodies) {
-		struct mor_body *body = mor_container_of(node, struct mor_body, node);
+		struct mor_bot_body *body = mor_container_of(node, struct mor_bot_body, node);
 
-		if (body->retired && mor_body_is_over(body))
-			mor_body_free(body);
+		if (body->retired && mor_bot_body_is_over(body))
+			mor_bot_body_free(body);
 	}
 }

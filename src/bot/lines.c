@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 #define LINE_LIMIT ((size_t)16 << 20)
 #define READ_SIZE 65536

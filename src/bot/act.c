@@ -3,11 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 /* One answer under way. */
 struct answer {
-	struct mor_seat *seat;
+	struct mor_bot_seat *seat;
 	const struct mor_bot_walk *walk;
 	int index;      /* of the action; -1: the reply */
 	char echo[180]; /* "weather/7": plugin and event; to the network also the number of the call */
@@ -22,7 +22,7 @@ bool mor_bot_matches(mortise_json result)
 	return mor_json_bool(mor_json_get(mor_doc_root(doc), "matches"), false);
 }
 
-static void lose(const struct answer *answer)
+static void lose_action(const struct answer *answer)
 {
 	mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
 }
@@ -36,27 +36,27 @@ static void to_stdout(struct answer *answer, struct mor_onebot_target target, wr
 	write(target, content, answer->echo, &line);
 	mor_buf_byte(&line, '\n');
 	if (mor_buf_failed(&line) || mor_bot_out_put(answer->seat->run, mor_buf_view(&line)) < 0)
-		lose(answer);
+		lose_action(answer);
 }
 
 static void to_network(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_api_call *call = mor_api_new(answer->seat, answer->walk, target, answer->index);
+	struct mor_bot_api_call *call = mor_bot_api_new(answer->seat, answer->walk, target, answer->index);
 	char echo[sizeof(answer->echo) + 24];
 
 	if (!call) {
-		lose(answer);
+		lose_action(answer);
 		return;
 	}
 	snprintf(echo, sizeof(echo), "%s/%llu", answer->echo, (unsigned long long)call->number);
 	write(target, content, echo, &json);
-	if (mor_api_put(answer->seat->run, call, mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
-		lose(answer);
+	if (mor_bot_api_put(answer->seat->run, call, mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
+		lose_action(answer);
 }
 
 /* An empty message is refused by every network; as an answer it means that there is none. */
-static void send(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
 {
 	if (content.len)
 		(answer->seat->run->net.link ? to_network : to_stdout)(answer, target, write, content);
@@ -79,11 +79,11 @@ static const char *act_send(struct answer *answer, const struct mor_value *actio
 	if (!message.ptr)
 		return "message must be a string";
 	snprintf(digits, sizeof(digits), "%.*s", (int)id.len, id.ptr);
-	send(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, mor_onebot_send_text, message);
+	send_action(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, mor_onebot_send_text, message);
 	return NULL;
 }
 
-static const char *act(struct answer *answer, const struct mor_value *action)
+static const char *do_action(struct answer *answer, const struct mor_value *action)
 {
 	struct mor_slice type = mor_json_string(mor_json_get(action, "type"));
 	struct mor_slice text = mor_json_string(mor_json_get(action, "text"));
@@ -92,18 +92,18 @@ static const char *act(struct answer *answer, const struct mor_value *action)
 	if (mor_slice_is(type, "send"))
 		return act_send(answer, action);
 	if (mor_slice_is(type, "reply")) {
-		send(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_text, text);
+		send_action(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_text, text);
 		return text.ptr ? NULL : "text must be a string";
 	}
 	if (!mor_slice_is(type, "image"))
 		return "its type is none of reply, image, send";
 	if (!url.len)
 		return "url must be a string";
-	send(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_image, url);
+	send_action(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_image, url);
 	return NULL;
 }
 
-static void act_all(struct answer *answer, const struct mor_value *actions)
+static void do_actions(struct answer *answer, const struct mor_value *actions)
 {
 	struct mor_json_iter it = mor_json_iter(actions);
 	char text[200], shown[60];
@@ -112,7 +112,7 @@ static void act_all(struct answer *answer, const struct mor_value *actions)
 		const char *wrong;
 
 		answer->index = (int)i;
-		wrong = act(answer, it.value);
+		wrong = do_action(answer, it.value);
 		if (!wrong)
 			continue;
 		mor_excerpt(mor_json_string(mor_json_get(it.value, "type")), shown, sizeof(shown));
@@ -121,7 +121,7 @@ static void act_all(struct answer *answer, const struct mor_value *actions)
 	}
 }
 
-bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise_json result)
+bool mor_bot_act(struct mor_bot_seat *seat, const struct mor_bot_walk *walk, mortise_json result)
 {
 	struct answer answer = { .seat = seat, .walk = walk, .index = -1 };
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -135,7 +135,7 @@ bool mor_bot_act(struct mor_seat *seat, const struct mor_bot_walk *walk, mortise
 		return false;
 	}
 	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);
-	send(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text, mor_json_string(mor_json_get(root, "reply")));
-	act_all(&answer, mor_json_get(root, "actions"));
+	send_action(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text, mor_json_string(mor_json_get(root, "reply")));
+	do_actions(&answer, mor_json_get(root, "actions"));
 	return mor_json_bool(mor_json_get(root, "block"), false);
 }

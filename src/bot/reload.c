@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 /* ---- seats ---- */
 
@@ -24,12 +24,12 @@ struct tally {
 };
 enum { STARTS, RESTARTS, ENDS };
 
-static void note(struct tally *tally, int what, const struct mor_seat *seat)
+static void note_change(struct tally *tally, int what, const struct mor_bot_seat *seat)
 {
 	mor_buf_printf(&tally->names[what], "%s%s", tally->counts[what]++ ? ", " : "", seat->label);
 }
 
-static struct mor_seat *find_seat(const struct mor_bot_run *run, const char *name)
+static struct mor_bot_seat *find_seat(const struct mor_bot_run *run, const char *name)
 {
 	for (size_t i = 0; i < run->count; i++)
 		if (strcmp(run->seats[i]->name, name) == 0)
@@ -38,62 +38,62 @@ static struct mor_seat *find_seat(const struct mor_bot_run *run, const char *nam
 }
 
 /* The process that the seat has, or will have. */
-static struct mor_body *latest(const struct mor_seat *seat)
+static struct mor_bot_body *latest_body(const struct mor_bot_seat *seat)
 {
 	return seat->next ? seat->next : seat->body;
 }
 
-static bool is_as_before(const struct mor_seat *seat, const struct mor_bot_plugin *plugin)
+static bool is_as_before(const struct mor_bot_seat *seat, const struct mor_bot_plugin *plugin)
 {
-	const struct mor_body *body = latest(seat);
+	const struct mor_bot_body *body = latest_body(seat);
 
-	return (seat->next || !seat->dead) && mor_bot_plugin_same(&body->config, plugin) && body->print == mor_body_print(plugin);
+	return (seat->next || !seat->dead) && mor_bot_plugin_same(&body->config, plugin) && body->print == mor_bot_body_print(plugin);
 }
 
 /* Takes the plugin's config. */
-static int begin(struct mor_seat *seat, struct mor_bot_plugin *plugin, mortise_error *err)
+static int begin_body(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, mortise_error *err)
 {
-	struct mor_body *body = NULL;
-	int r = mor_body_new(seat, plugin, &body, err);
+	struct mor_bot_body *body = NULL;
+	int r = mor_bot_body_new(seat, plugin, &body, err);
 
 	if (r < 0)
 		return r;
-	mor_body_retire(seat->next);
+	mor_bot_body_retire(seat->next);
 	seat->next = body;
-	mor_body_start(body);
+	mor_bot_body_start(body);
 	return 0;
 }
 
-static int new_seat(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct mor_seat **ret, mortise_error *err)
+static int new_seat(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct mor_bot_seat **ret, mortise_error *err)
 {
-	struct mor_seat *seat = mor_seat_new(run, plugin->name);
-	int r = seat ? begin(seat, plugin, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	struct mor_bot_seat *seat = mor_bot_seat_new(run, plugin->name);
+	int r = seat ? begin_body(seat, plugin, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
 
 	if (r == 0)
 		*ret = seat;
 	else
-		mor_seat_free(seat);
+		mor_bot_seat_free(seat);
 	return r;
 }
 
-static int change_seat(struct mor_seat *seat, struct mor_bot_plugin *plugin, struct tally *tally, mortise_error *err)
+static int change_seat(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, struct tally *tally, mortise_error *err)
 {
 	int r;
 
 	if (is_as_before(seat, plugin)) {
-		latest(seat)->config.priority = plugin->priority;
-		latest(seat)->config.prefilter = plugin->prefilter;
+		latest_body(seat)->config.priority = plugin->priority;
+		latest_body(seat)->config.prefilter = plugin->prefilter;
 		tally->same++;
 		return 0;
 	}
-	r = begin(seat, plugin, err);
+	r = begin_body(seat, plugin, err);
 	if (r == 0)
-		note(tally, RESTARTS, seat);
+		note_change(tally, RESTARTS, seat);
 	return r;
 }
 
 /* What the file says of one plugin. `ret` is NULL where there is none to be. */
-static int apply_one(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct tally *tally, struct mor_seat **ret,
+static int apply_plugin(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct tally *tally, struct mor_bot_seat **ret,
 		     mortise_error *err)
 {
 	int r;
@@ -105,11 +105,11 @@ static int apply_one(struct mor_bot_run *run, struct mor_bot_plugin *plugin, str
 		return change_seat(*ret, plugin, tally, err);
 	r = new_seat(run, plugin, ret, err);
 	if (r == 0)
-		note(tally, STARTS, *ret);
+		note_change(tally, STARTS, *ret);
 	return r;
 }
 
-static bool is_among(struct mor_seat *const *seats, size_t count, const struct mor_seat *seat)
+static bool is_among(struct mor_bot_seat *const *seats, size_t count, const struct mor_bot_seat *seat)
 {
 	for (size_t i = 0; i < count; i++)
 		if (seats[i] == seat)
@@ -118,22 +118,22 @@ static bool is_among(struct mor_seat *const *seats, size_t count, const struct m
 }
 
 /* Those that are not among the new ones end, once they have done what they have. There is room for them. */
-static void leave(struct mor_bot_run *run, struct mor_seat *const *seats, size_t count, struct tally *tally)
+static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *seats, size_t count, struct tally *tally)
 {
 	for (size_t i = 0; i < run->count; i++) {
 		if (is_among(seats, count, run->seats[i]))
 			continue;
-		note(tally, ENDS, run->seats[i]);
+		note_change(tally, ENDS, run->seats[i]);
 		run->seats[i]->leaving = true;
 		run->gone[run->gone_count++] = run->seats[i];
 	}
 }
 
 /* All plugins of the file, in its order. One that cannot be made is an error at the start; later it is told. */
-static int apply(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tally, mortise_error *err)
+static int apply_file(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tally, mortise_error *err)
 {
-	struct mor_seat **seats = mor_zalloc((bot->count + 1) * sizeof(*seats));
-	struct mor_seat **gone = mor_realloc(run->gone, (run->gone_count + run->count + 1) * sizeof(*gone));
+	struct mor_bot_seat **seats = mor_zalloc((bot->count + 1) * sizeof(*seats));
+	struct mor_bot_seat **gone = mor_realloc(run->gone, (run->gone_count + run->count + 1) * sizeof(*gone));
 	size_t count = 0;
 	int r = 0;
 
@@ -143,7 +143,7 @@ static int apply(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tal
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; r == 0 && i < bot->count; i++) {
-		r = apply_one(run, &bot->plugins[i], tally, &seats[count], err);
+		r = apply_plugin(run, &bot->plugins[i], tally, &seats[count], err);
 		if (r < 0 && run->started) {
 			mor_bot_tell(run, seats[count], "reload", 0, "%s", err->text);
 			r = 0;
@@ -151,7 +151,7 @@ static int apply(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tal
 		count += seats[count] != NULL;
 	}
 	if (r == 0)
-		leave(run, seats, count, tally);
+		leave_seats(run, seats, count, tally);
 	mor_free(run->seats);
 	run->seats = seats;
 	run->count = count;
@@ -161,22 +161,22 @@ static int apply(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tal
 void mor_bot_tend_gone(struct mor_bot_run *run)
 {
 	for (size_t i = run->gone_count; i-- > 0;) {
-		struct mor_seat *seat = run->gone[i];
+		struct mor_bot_seat *seat = run->gone[i];
 		bool has_body = false;
 
-		mor_seat_tend(seat);
-		if (mor_seat_is_idle(seat)) {
-			mor_body_retire(seat->body);
-			mor_body_retire(seat->next);
+		mor_bot_seat_tend(seat);
+		if (mor_bot_seat_is_idle(seat)) {
+			mor_bot_body_retire(seat->body);
+			mor_bot_body_retire(seat->next);
 			seat->body = seat->next = NULL;
 		}
 		MOR_LIST_EACH(node, after, &run->bodies)
-			has_body = has_body || mor_container_of(node, struct mor_body, node)->seat == seat;
+			has_body = has_body || mor_container_of(node, struct mor_bot_body, node)->seat == seat;
 		if (has_body)
 			continue;
 		mor_bot_tell(run, seat, "reload", 0, "has ended");
 		mor_bot_warn_end(seat);
-		mor_seat_free(seat);
+		mor_bot_seat_free(seat);
 		run->gone[i] = run->gone[--run->gone_count];
 	}
 }
@@ -250,7 +250,7 @@ int mor_bot_open(struct mor_bot_run *run, mortise_error *err)
 
 	watch_begin(run);
 	tell_warnings(run, run->config);
-	r = apply(run, run->config, &tally, err);
+	r = apply_file(run, run->config, &tally, err);
 	for (size_t i = 0; i < sizeof(tally.names) / sizeof(tally.names[0]); i++)
 		mor_buf_fini(&tally.names[i]);
 	if (r == 0 && run->count == 0)
@@ -272,7 +272,7 @@ void mor_bot_reload(struct mor_bot_run *run)
 	tell_warnings(run, bot);
 	if (!mor_bot_network_same(&bot->network, &run->config->network))
 		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed, which takes effect when the bot is started again", run->path);
-	if (apply(run, bot, &tally, &err) < 0)
+	if (apply_file(run, bot, &tally, &err) < 0)
 		mor_bot_tell(run, NULL, "reload", 0, "%s", err.text);
 	tell_tally(run, &tally);
 	mor_bot_free(bot);
@@ -281,9 +281,9 @@ void mor_bot_reload(struct mor_bot_run *run)
 void mor_bot_close(struct mor_bot_run *run)
 {
 	for (size_t i = 0; i < run->count; i++)
-		mor_seat_free(run->seats[i]);
+		mor_bot_seat_free(run->seats[i]);
 	for (size_t i = 0; i < run->gone_count; i++)
-		mor_seat_free(run->gone[i]);
+		mor_bot_seat_free(run->gone[i]);
 	mor_free(run->seats);
 	mor_free(run->gone);
 	mor_bot_free(run->config);

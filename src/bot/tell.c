@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 #include "console/report.h"
 
 /* The host names its own settings as the remedy; whoever runs a bot writes the bot's file. */
@@ -18,7 +18,7 @@ static const struct {
 };
 
 /* Each phrase is replaced where it comes first; texts have it once. */
-static void in_our_words(const char *text, struct mor_buf *out)
+static void append_our_words(const char *text, struct mor_buf *out)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *begin = strstr(text, words[i].begin), *middle = begin ? begin + strlen(words[i].begin) : NULL;
@@ -33,7 +33,7 @@ static void in_our_words(const char *text, struct mor_buf *out)
 	mor_buf_text(out, text);
 }
 
-static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *text,
+static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event, const char *text,
 		      mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -52,30 +52,30 @@ static void tell_json(struct mor_bot_run *run, const struct mor_seat *seat, cons
 		mor_w_pair_raw(&w, "data", (struct mor_slice){ data.text, data.len });
 	mor_w_end(&w);
 	if (!mor_buf_failed(&json))
-		mor_note_slice(run->cli->console, mor_buf_view(&json));
+		mor_note_slice(run->console, mor_buf_view(&json));
 }
 
-static void tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event, const char *given,
+static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event, const char *given,
 		 mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf ours = MOR_BUF_INIT;
 	char shown[1600], line[40] = "";
 	const char *text;
 
-	in_our_words(given, &ours);
+	append_our_words(given, &ours);
 	mor_buf_byte(&ours, '\0');
 	text = mor_buf_failed(&ours) ? given : ours.data;
-	if (run->cli->console->json) {
+	if (run->console->json) {
 		tell_json(run, seat, what, event, text, data);
 		return;
 	}
 	if (event)
 		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line", (unsigned long long)event);
-	mor_note(run->cli->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
+	mor_note(run->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
-void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const char *what, uint64_t event,
+void mor_bot_tell(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event,
 		  const char *format, ...)
 {
 	char text[1200];
@@ -84,31 +84,31 @@ void mor_bot_tell(struct mor_bot_run *run, const struct mor_seat *seat, const ch
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	tell(run, seat, what, event, text, (mortise_json){ 0 });
+	tell_line(run, seat, what, event, text, (mortise_json){ 0 });
 }
 
-void mor_bot_tell_failure(const struct mor_job *job, const mortise_reply *reply)
+void mor_bot_tell_failure(const struct mor_bot_job *job, const mortise_reply *reply)
 {
-	static const char *const what[] = { [MOR_JOB_MATCHES] = "matches", [MOR_JOB_HANDLE] = "handle", [MOR_JOB_CONNECT] = "bot_connect",
-					    [MOR_JOB_RESULT] = "action_result" };
+	static const char *const what[] = { [MOR_BOT_JOB_MATCHES] = "matches", [MOR_BOT_JOB_HANDLE] = "handle", [MOR_BOT_JOB_CONNECT] = "bot_connect",
+					    [MOR_BOT_JOB_RESULT] = "action_result" };
 	struct mor_report report = { .error = reply->error, .data = reply->error_data };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	mor_buf_printf(&text, "%s: ", what[job->kind]);
 	mor_report_text(&report, &text);
 	mor_buf_byte(&text, '\0');
-	tell(job->seat->run, job->seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0,
+	tell_line(job->seat->run, job->seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0,
 	     mor_buf_failed(&text) ? reply->error->text : text.data, reply->error_data);
 }
 
-void mor_bot_warn_end(struct mor_seat *seat)
+void mor_bot_warn_end(struct mor_bot_seat *seat)
 {
 	if (seat->repeats)
 		mor_bot_tell(seat->run, seat, "warning", 0, "the same %u times more: %s", seat->repeats, seat->told);
 	seat->repeats = 0;
 }
 
-void mor_bot_warn(struct mor_seat *seat, const char *text)
+void mor_bot_warn(struct mor_bot_seat *seat, const char *text)
 {
 	char begin[sizeof(seat->told)];
 
@@ -122,33 +122,33 @@ void mor_bot_warn(struct mor_seat *seat, const char *text)
 	mor_bot_tell(seat->run, seat, "warning", 0, "%s", text);
 }
 
-static void tell_state(struct mor_body *body, const mortise_event *event)
+static void tell_state(struct mor_bot_body *body, const mortise_event *event)
 {
-	struct mor_seat *seat = body->seat;
+	struct mor_bot_seat *seat = body->seat;
 
 	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1, event->text ? event->text : "");
 	if (event->state == MORTISE_READY)
 		body->fresh = true;
-	if (seat->run->cli->console->verbose)
+	if (seat->run->console->verbose)
 		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)", mortise_state_name(event->previous),
 			     mortise_state_name(event->state), body->why);
 }
 
 /* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
-static void tell_stderr(struct mor_seat *seat, const char *text)
+static void tell_stderr(struct mor_bot_seat *seat, const char *text)
 {
 	char shown[2000];
 
-	if (seat->run->cli->console->json)
+	if (seat->run->console->json)
 		tell_json(seat->run, seat, "stderr", 0, text, (mortise_json){ 0 });
 	else
-		mor_note(seat->run->cli->console, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+		mor_note(seat->run->console, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
 void mor_bot_event(const mortise_event *event, void *arg)
 {
-	struct mor_body *body = arg;
-	struct mor_seat *seat = body->seat;
+	struct mor_bot_body *body = arg;
+	struct mor_bot_seat *seat = body->seat;
 
 	switch (event->type) {
 	case MORTISE_EVENT_STATE:
@@ -164,7 +164,7 @@ void mor_bot_event(const mortise_event *event, void *arg)
 		mor_bot_tell(seat->run, seat, "noise", 0, "no message on its stdout: %s", event->text);
 		break;
 	default:
-		if (seat->run->cli->console->verbose && event->type != MORTISE_EVENT_HEALTH)
+		if (seat->run->console->verbose && event->type != MORTISE_EVENT_HEALTH)
 			mor_bot_tell(seat->run, seat, mortise_event_name(event->type), 0, "%s",
 				     event->text ? event->text : event->method ? event->method : "");
 	}

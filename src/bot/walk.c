@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 static void walk_free(struct mor_bot_walk *walk)
 {
@@ -14,71 +14,71 @@ static void walk_free(struct mor_bot_walk *walk)
 	mor_free(walk);
 }
 
-void mor_walk_free_all(struct mor_bot_run *run)
+void mor_bot_walk_free_all(struct mor_bot_run *run)
 {
 	MOR_LIST_EACH(node, after, &run->walks)
 		walk_free(mor_container_of(node, struct mor_bot_walk, node));
 }
 
-static struct mor_visit *visit_of(const struct mor_job *job)
+static struct mor_bot_visit *visit_of(const struct mor_bot_job *job)
 {
-	return mor_container_of(job, struct mor_visit, job);
+	return mor_container_of(job, struct mor_bot_visit, job);
 }
 
 /* Its place in the order of turns. */
-static size_t place_of(const struct mor_visit *visit)
+static size_t place_of(const struct mor_bot_visit *visit)
 {
 	return (size_t)(visit - visit->job.walk->visits);
 }
 
-static void ask(struct mor_visit *visit, enum mor_job_kind kind)
+static void ask_visit(struct mor_bot_visit *visit, enum mor_bot_job_kind kind)
 {
 	visit->job.kind = kind;
 	visit->job.walk->open++;
-	mor_seat_queue(visit->job.seat, &visit->job, false);
+	mor_bot_seat_queue(visit->job.seat, &visit->job, false);
 }
 
 /* ---- turns ---- */
 
 /* Matched visits wait at the plugin in the order of their events, in the job's node: it is in no queue meanwhile. */
-static void match(struct mor_visit *visit)
+static void match_visit(struct mor_bot_visit *visit)
 {
 	struct mor_list *all = &visit->job.seat->matched, *before = all->prev;
 
-	while (before != all && mor_container_of(before, struct mor_job, node)->walk->number > visit->job.walk->number)
+	while (before != all && mor_container_of(before, struct mor_bot_job, node)->walk->number > visit->job.walk->number)
 		before = before->prev;
 	mor_list_prepend(before, &visit->job.node);
-	visit->state = MOR_VISIT_MATCHED;
+	visit->state = MOR_BOT_VISIT_MATCHED;
 }
 
-static void unmatch(struct mor_visit *visit, enum mor_visit_state state)
+static void unmatch_visit(struct mor_bot_visit *visit, enum mor_bot_visit_state state)
 {
 	mor_list_remove(&visit->job.node);
 	visit->state = state;
 }
 
 /* Hands over those whose turn it is; one that an earlier event may still precede waits for that one. */
-static void serve(struct mor_seat *seat)
+static void serve_seat(struct mor_bot_seat *seat)
 {
 	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
-		struct mor_visit *visit = visit_of(mor_container_of(seat->matched.next, struct mor_job, node));
+		struct mor_bot_visit *visit = visit_of(mor_container_of(seat->matched.next, struct mor_bot_job, node));
 
 		if (visit->job.walk->turn != place_of(visit))
 			return;
-		unmatch(visit, MOR_VISIT_HANDLING);
-		ask(visit, MOR_JOB_HANDLE);
+		unmatch_visit(visit, MOR_BOT_VISIT_HANDLING);
+		ask_visit(visit, MOR_BOT_JOB_HANDLE);
 	}
 }
 
 /* Goes on as far as it can without an answer. A walk that nothing is under way for any more is over. */
-static void step(struct mor_bot_walk *walk)
+static void step_walk(struct mor_bot_walk *walk)
 {
 	for (; walk->turn < walk->count; walk->turn++) {
-		struct mor_visit *visit = &walk->visits[walk->turn];
+		struct mor_bot_visit *visit = &walk->visits[walk->turn];
 
-		if (visit->state == MOR_VISIT_MATCHED)
-			serve(visit->job.seat);
-		if (visit->state != MOR_VISIT_OVER)
+		if (visit->state == MOR_BOT_VISIT_MATCHED)
+			serve_seat(visit->job.seat);
+		if (visit->state != MOR_BOT_VISIT_OVER)
 			return;
 	}
 	if (walk->open == 0)
@@ -86,35 +86,35 @@ static void step(struct mor_bot_walk *walk)
 }
 
 /* The plugins behind were asked, and that is all. */
-static void block(struct mor_bot_walk *walk)
+static void block_walk(struct mor_bot_walk *walk)
 {
 	size_t next = walk->turn + 1;
 
 	walk->turn = walk->count;
 	for (; next < walk->count; next++) {
-		if (walk->visits[next].state != MOR_VISIT_MATCHED)
+		if (walk->visits[next].state != MOR_BOT_VISIT_MATCHED)
 			continue;
-		unmatch(&walk->visits[next], MOR_VISIT_OVER);
-		serve(walk->visits[next].job.seat);
+		unmatch_visit(&walk->visits[next], MOR_BOT_VISIT_OVER);
+		serve_seat(walk->visits[next].job.seat);
 	}
 }
 
-void mor_walk_seat_died(struct mor_seat *seat)
+void mor_bot_walk_seat_died(struct mor_bot_seat *seat)
 {
 	while (!mor_list_empty(&seat->matched)) {
-		struct mor_job *job = mor_container_of(seat->matched.next, struct mor_job, node);
+		struct mor_bot_job *job = mor_container_of(seat->matched.next, struct mor_bot_job, node);
 
-		unmatch(visit_of(job), MOR_VISIT_OVER);
-		step(job->walk);
+		unmatch_visit(visit_of(job), MOR_BOT_VISIT_OVER);
+		step_walk(job->walk);
 	}
 }
 
 /* ---- beginning ---- */
 
 /* May this plugin be asked at all? */
-static bool is_asked(struct mor_seat *seat, const struct mor_bot_walk *walk)
+static bool is_asked(struct mor_bot_seat *seat, const struct mor_bot_walk *walk)
 {
-	if (!seat->body || seat->dead || mor_seat_hides(seat, mor_buf_view(&walk->event.text)))
+	if (!seat->body || seat->dead || mor_bot_seat_hides(seat, mor_buf_view(&walk->event.text)))
 		return false;
 	if (seat->waiting < MOR_BOT_QUEUE)
 		return true;
@@ -123,7 +123,7 @@ static bool is_asked(struct mor_seat *seat, const struct mor_bot_walk *walk)
 	return false;
 }
 
-int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
+int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	struct mor_bot_walk *walk = mor_zalloc(sizeof(*walk) + run->count * sizeof(walk->visits[0]));
 
@@ -136,7 +136,7 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	*event = (struct mor_onebot_event){ 0 };
 	mor_list_append(&run->walks, &walk->node);
 	for (size_t i = 0; i < run->count; i++) {
-		struct mor_job *job = &walk->visits[i].job;
+		struct mor_bot_job *job = &walk->visits[i].job;
 
 		mor_list_init(&job->node);
 		job->seat = run->seats[i];
@@ -144,35 +144,35 @@ int mor_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mort
 	}
 	for (size_t i = 0; i < run->count; i++) {
 		if (is_asked(run->seats[i], walk))
-			ask(&walk->visits[i], MOR_JOB_MATCHES);
+			ask_visit(&walk->visits[i], MOR_BOT_JOB_MATCHES);
 		else
-			walk->visits[i].state = MOR_VISIT_OVER;
+			walk->visits[i].state = MOR_BOT_VISIT_OVER;
 	}
-	step(walk);
+	step_walk(walk);
 	return 0;
 }
 
 /* ---- answers ---- */
 
-void mor_walk_job_done(struct mor_job *job, const mortise_reply *reply)
+void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply)
 {
 	struct mor_bot_walk *walk = job->walk;
-	struct mor_visit *visit;
+	struct mor_bot_visit *visit;
 
 	if (reply && reply->status < 0 && !job->seat->run->stopping)
 		mor_bot_tell_failure(job, reply);
 	if (!walk) {
-		mor_job_free(job);
+		mor_bot_job_free(job);
 		return;
 	}
 	visit = visit_of(job);
-	visit->state = MOR_VISIT_OVER;
+	visit->state = MOR_BOT_VISIT_OVER;
 	walk->open--;
-	if (reply && reply->status == 0 && job->kind == MOR_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
-		block(walk);
+	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
+		block_walk(walk);
 	/* Blocked meanwhile, or the plugin is gone: then nobody waits for the answer. */
-	if (reply && reply->status == 0 && job->kind == MOR_JOB_MATCHES && mor_bot_matches(reply->result) &&
+	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_MATCHES && mor_bot_matches(reply->result) &&
 	    walk->turn <= place_of(visit) && !job->seat->dead)
-		match(visit);
-	step(walk);
+		match_visit(visit);
+	step_walk(walk);
 }

@@ -10,19 +10,19 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cli/bot.h"
+#include "bot/bot.h"
 
 #define MOST 1024
 #define FULL ((size_t)1 << 20)
 
 /* ---- calls ---- */
 
-static const char *action_of(const struct mor_api_call *call)
+static const char *action_of(const struct mor_bot_api_call *call)
 {
 	return call->group ? "send_group_msg" : "send_private_msg";
 }
 
-static void call_free(struct mor_api_call *call)
+static void call_free(struct mor_bot_api_call *call)
 {
 	mor_free(call->plugin);
 	mor_free(call->self_id);
@@ -31,9 +31,9 @@ static void call_free(struct mor_api_call *call)
 	mor_free(call);
 }
 
-struct mor_api_call *mor_api_new(const struct mor_seat *seat, const struct mor_bot_walk *walk, struct mor_onebot_target target, int index)
+struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk, struct mor_onebot_target target, int index)
 {
-	struct mor_api_call *call = mor_zalloc(sizeof(*call));
+	struct mor_bot_api_call *call = mor_zalloc(sizeof(*call));
 
 	if (!call)
 		return NULL;
@@ -51,7 +51,7 @@ struct mor_api_call *mor_api_new(const struct mor_seat *seat, const struct mor_b
 	return NULL;
 }
 
-static void mark(struct mor_bot_run *run)
+static void mark_calls(struct mor_bot_run *run)
 {
 	unsigned by = run->out.full ? 2 : 1;
 	char text[120];
@@ -60,7 +60,7 @@ static void mark(struct mor_bot_run *run)
 	mor_bot_set_full(run, run->api.count > MOST / by || run->api.bytes > FULL / by, text);
 }
 
-int mor_api_put(struct mor_bot_run *run, struct mor_api_call *call, struct mor_slice json)
+int mor_bot_api_put(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json)
 {
 	call->json = json.ptr ? mor_strndup(json.ptr, json.len) : NULL;
 	if (!call->json) {
@@ -72,24 +72,24 @@ int mor_api_put(struct mor_bot_run *run, struct mor_api_call *call, struct mor_s
 	run->api.count++;
 	run->api.bytes += call->len;
 	run->api.look = true;
-	mark(run);
+	mark_calls(run);
 	return 0;
 }
 
-static void drop(struct mor_bot_run *run, struct mor_api_call *call)
+static void drop_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 {
 	mor_list_remove(&call->node);
 	run->api.count--;
 	run->api.bytes -= call->len;
 	run->api.look = true;
 	call_free(call);
-	mark(run);
+	mark_calls(run);
 }
 
-void mor_api_free(struct mor_bot_run *run)
+void mor_bot_api_free(struct mor_bot_run *run)
 {
 	while (!mor_list_empty(&run->api.calls))
-		drop(run, mor_container_of(run->api.calls.next, struct mor_api_call, node));
+		drop_call(run, mor_container_of(run->api.calls.next, struct mor_bot_api_call, node));
 }
 
 /* ---- what becomes of them ---- */
@@ -103,7 +103,7 @@ struct outcome {
 	const char *data;   /* JSON, or NULL */
 };
 
-static struct mor_seat *seat_of(const struct mor_bot_run *run, const struct mor_api_call *call)
+static struct mor_bot_seat *seat_of(const struct mor_bot_run *run, const struct mor_bot_api_call *call)
 {
 	for (size_t i = 0; i < run->count; i++)
 		if (strcmp(run->seats[i]->name, call->plugin) == 0)
@@ -111,7 +111,7 @@ static struct mor_seat *seat_of(const struct mor_bot_run *run, const struct mor_
 	return NULL;
 }
 
-static void write_result(const struct mor_api_call *call, const struct outcome *outcome, struct mor_buf *out)
+static void write_result(const struct mor_bot_api_call *call, const struct outcome *outcome, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
@@ -132,10 +132,10 @@ static void write_result(const struct mor_api_call *call, const struct outcome *
 
 /* Only a plugin that has asked for it in its metadata: the specification has no such event, and does not say what becomes of
  * one that is not known. */
-static void tell_plugin(struct mor_seat *seat, const struct mor_api_call *call, const struct outcome *outcome)
+static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call *call, const struct outcome *outcome)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	struct mor_job *job;
+	struct mor_bot_job *job;
 
 	if (!seat->wants_results || !seat->body || seat->dead || seat->run->stopping)
 		return;
@@ -149,29 +149,29 @@ static void tell_plugin(struct mor_seat *seat, const struct mor_api_call *call, 
 	if (job && (job->params = mor_buf_detach(&params))) {
 		mor_list_init(&job->node);
 		job->seat = seat;
-		job->kind = MOR_JOB_RESULT;
-		mor_seat_queue(seat, job, false);
+		job->kind = MOR_BOT_JOB_RESULT;
+		mor_bot_seat_queue(seat, job, false);
 		return;
 	}
 	mor_free(job);
 	mor_bot_tell(seat->run, seat, "internal", call->event, "out of memory: it is not told what became of its call");
 }
 
-static void settle(struct mor_bot_run *run, struct mor_api_call *call, struct outcome outcome)
+static void settle_call(struct mor_bot_run *run, struct mor_bot_api_call *call, struct outcome outcome)
 {
-	struct mor_seat *seat = seat_of(run, call);
+	struct mor_bot_seat *seat = seat_of(run, call);
 
-	if (outcome.what || run->cli->console->verbose)
+	if (outcome.what || run->console->verbose)
 		mor_bot_tell(run, seat, outcome.what ? outcome.what : "done", call->event, "%s to %s: %s", action_of(call), call->target, outcome.why);
 	if (!outcome.what)
 		outcome.why = NULL;
 	if (seat)
 		tell_plugin(seat, call, &outcome);
-	drop(run, call);
+	drop_call(run, call);
 }
 
 /* "weather/7/12": the last number is the call's. */
-static struct mor_api_call *find(const struct mor_bot_run *run, const char *echo)
+static struct mor_bot_api_call *find_call(const struct mor_bot_run *run, const char *echo)
 {
 	const char *slash = echo ? strrchr(echo, '/') : NULL;
 	uint64_t number;
@@ -179,7 +179,7 @@ static struct mor_api_call *find(const struct mor_bot_run *run, const char *echo
 	if (!slash || !mor_parse_u64(mor_slice_of(slash + 1), &number))
 		return NULL;
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->number == number)
 			return call->peer ? call : NULL;
@@ -188,33 +188,33 @@ static struct mor_api_call *find(const struct mor_bot_run *run, const char *echo
 }
 
 /* One that nobody waits for, or not any more, is no more than a line with -v. */
-void mor_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response)
+void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response)
 {
-	struct mor_api_call *call = find(run, response->echo);
+	struct mor_bot_api_call *call = find_call(run, response->echo);
 	struct outcome outcome = { .status = response->failed ? "failed" : "ok", .what = response->failed ? "refused" : NULL,
 				   .why = response->failed ? response->why : "done", .retcode = response->retcode, .data = response->data };
 
 	if (call)
-		settle(run, call, outcome);
-	else if (run->cli->console->verbose || (response->failed && !response->echo))
+		settle_call(run, call, outcome);
+	else if (run->console->verbose || (response->failed && !response->echo))
 		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0, "an answer to no call of ours%s%s", response->failed ? ": " : "",
 			     response->failed ? response->why : "");
 }
 
-void mor_api_lost(struct mor_bot_run *run, uint64_t peer)
+void mor_bot_api_lost(struct mor_bot_run *run, uint64_t peer)
 {
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->peer == peer)
-			settle(run, call, (struct outcome){ .status = "lost", .what = "lost", .retcode = -1,
+			settle_call(run, call, (struct outcome){ .status = "lost", .what = "lost", .retcode = -1,
 							    .why = "the connection was lost before the answer: whether it was done is not known" });
 	}
 }
 
 /* ---- time ---- */
 
-static void give_up(struct mor_bot_run *run, struct mor_api_call *call)
+static void give_up_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 {
 	char limit[32], why[120];
 
@@ -223,14 +223,14 @@ static void give_up(struct mor_bot_run *run, struct mor_api_call *call)
 		snprintf(why, sizeof(why), "no answer in %s (api_timeout in the bot's file gives it longer)", limit);
 	else
 		snprintf(why, sizeof(why), "not sent: for %s there was no connection that takes calls", limit);
-	settle(run, call, (struct outcome){ .status = call->peer ? "timeout" : "lost", .what = call->peer ? "timeout" : "lost", .why = why, .retcode = -1 });
+	settle_call(run, call, (struct outcome){ .status = call->peer ? "timeout" : "lost", .what = call->peer ? "timeout" : "lost", .why = why, .retcode = -1 });
 }
 
 /* Does an earlier one go to the same place? */
-static bool is_blocked(const struct mor_bot_run *run, const struct mor_api_call *call)
+static bool call_is_blocked(const struct mor_bot_run *run, const struct mor_bot_api_call *call)
 {
 	for (const struct mor_list *node = call->node.prev; node != &run->api.calls; node = node->prev) {
-		const struct mor_api_call *other = mor_container_of(node, struct mor_api_call, node);
+		const struct mor_bot_api_call *other = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (other->group == call->group && strcmp(other->target, call->target) == 0)
 			return true;
@@ -238,7 +238,7 @@ static bool is_blocked(const struct mor_bot_run *run, const struct mor_api_call 
 	return false;
 }
 
-static void send(struct mor_bot_run *run, struct mor_api_call *call)
+static void send_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 {
 	if (!call->due_ms)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
@@ -247,43 +247,43 @@ static void send(struct mor_bot_run *run, struct mor_api_call *call)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
 }
 
-void mor_api_tend(struct mor_bot_run *run)
+void mor_bot_api_tend(struct mor_bot_run *run)
 {
 	int64_t now = mor_clock_ms();
 
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->due_ms && now >= call->due_ms && !(call->peer && run->net.paused))
-			give_up(run, call);
+			give_up_call(run, call);
 	}
 	if (!run->api.look)
 		return;
 	run->api.look = false;
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
-		if (!call->peer && !is_blocked(run, call))
-			send(run, call);
+		if (!call->peer && !call_is_blocked(run, call))
+			send_call(run, call);
 	}
 }
 
-void mor_api_renew(struct mor_bot_run *run)
+void mor_bot_api_renew(struct mor_bot_run *run)
 {
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->peer)
 			call->due_ms = mor_clock_ms() + run->config->network.api_ms;
 	}
 }
 
-int mor_api_wait_ms(const struct mor_bot_run *run)
+int mor_bot_api_wait_ms(const struct mor_bot_run *run)
 {
 	int64_t first = 0, rest;
 
 	MOR_LIST_EACH(node, after, &run->api.calls) {
-		const struct mor_api_call *call = mor_container_of(node, struct mor_api_call, node);
+		const struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->due_ms && !(call->peer && run->net.paused) && (!first || call->due_ms < first))
 			first = call->due_ms;
