@@ -26,7 +26,7 @@ FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 # Texts that are not in the tree, by the words that used to name them.
 ELSEWHERE = re.compile(r"\b(?:DESIGN|FAULTS|PERF|JAIL|STYLE)(?: rule\b| section\b|:)|\.\./shared\b|"
                        r"\b(?:field notes|our notes|the issue has|[Ii]ssue \d+)")
-NUMBERED = re.compile(r"\b[Dd]ecisions? (\d+(?:(?:, | and )\d+)*)|\b(R\d+)\b")
+NUMBERED = re.compile(r"\b[Dd]ecisions? (\d+(?:(?:, | and )\d+)*)|\b(R[1-9]\d?)\b")
 
 
 # ---- what is read of a file
@@ -179,24 +179,31 @@ def dead_links(root, path, text):
 
 @functools.cache
 def numbers_of(page):
-    """The rules (R7) and the decisions (a first cell of numbers) that a dialect's page has."""
+    """The numbers of rules (R and a number) and decisions (alone in a row's first cell) that a dialect's page has."""
     if not os.path.exists(page):
-        return set()
+        return frozenset()
     with open(page, encoding="utf-8") as file:
         text = file.read()
     cells = re.findall(r"^\| ([\d, ]+) \|", text, re.M)
-    return set(re.findall(r"\bR\d+\b", text)) | {n for cell in cells for n in re.findall(r"\d+", cell)}
+    return frozenset(re.findall(r"\bR\d+\b", text)) | {n for cell in cells for n in re.findall(r"\d+", cell)}
+
+
+def pages_of(path, prose):
+    """The dialects' pages whose numbers the file uses: its own for a script of tests/talk, else those that it names."""
+    found = re.match(r"tests/talk/(\w+)[\w-]*/", path)
+    return [f"docs/dialects/{found.group(1)}.md"] if found else re.findall(r"docs/dialects/\w+\.md", prose)
 
 
 def unknown_numbers(root, path, prose):
-    """A script of tests/talk/DIALECT cites rules and decisions by the number they have in docs/dialects/DIALECT.md."""
-    found = re.match(r"tests/talk/(\w+)[\w-]*/", path)
-    page = found and os.path.join(root, "docs/dialects", found.group(1) + ".md")
-    for number, line in enumerate(prose.split("\n") if page else [], 1):
+    """Rules and decisions are cited by the number that they have on a dialect's page."""
+    pages = None
+    for number, line in enumerate([] if path.endswith(".md") else prose.split("\n"), 1):
         for decisions, rule in NUMBERED.findall(line):
-            for n in re.findall(r"\d+", decisions) if decisions else [rule]:
-                if n not in numbers_of(page):
-                    yield f"{path}:{number}: {line[line.find(n) - 9:][:9 + len(n)].strip()}: not in docs/dialects/{found.group(1)}.md"
+            pages = pages_of(path, prose) if pages is None else pages
+            known = frozenset().union(*(numbers_of(os.path.join(root, page)) for page in pages))
+            for n in re.findall(r"\d+", decisions) or [rule]:
+                if n not in known:
+                    yield f"{path}:{number}: {rule or 'decision ' + n}: not in {' or '.join(pages) or 'a page that is named'}"
 
 
 def check(root):

@@ -96,7 +96,7 @@ static void assert_not_before(long long when, long long from, int ms)
 		fail_msg("came after %lld us, not %d ms", (when - from) / 1000, ms);
 }
 
-/* R13: it ignores the end of its stdin and SIGTERM, and is killed in the end. */
+/* R13 of docs/dialects/kythe.md: it ignores the end of its stdin and SIGTERM, and is killed in the end. */
 static void grace(void **state)
 {
 	struct drive drive;

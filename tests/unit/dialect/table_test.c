@@ -178,7 +178,7 @@ static void test_kythe(void **state)
 	(void)state;
 	assert_int_equal(kythe->framing, MOR_FRAMING_DECIMAL);
 	assert_int_equal(kythe->frame_limit, 256 * 1024 * 1024);
-	assert_true(kythe->stop.hold && kythe->stop.term_ms == 10000); /* R13 */
+	assert_true(kythe->stop.hold && kythe->stop.term_ms == 10000); /* R13 of docs/dialects/kythe.md */
 	assert_int_equal(kythe->restart.clean, 5);		       /* decision 17 */
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		assert_string_equal(mor_dialect_code_name(kythe, codes[i].code), codes[i].name);

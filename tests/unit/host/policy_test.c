@@ -270,7 +270,7 @@ static void expect_grace(const char *dialect, const char *set, uint32_t term_ms,
 	mortise_host_free(host);
 }
 
-/* What the guardian is told: the dialect's times where it holds them (Kythe, R13), else nothing. */
+/* What the guardian is told: the dialect's times where it holds them (R13 of docs/dialects/kythe.md), else nothing. */
 static void test_grace(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* R36: the grammar of analysis types, the slips of the specification's own examples, and what is offered for what is asked. */
+/* The grammar of analysis types (R36 of docs/dialects/kythe.md), the slips of the specification's own examples, and what
+ * is offered for what is asked. */
 #include "leak.h"
 
 #include <string.h>

@@ -699,7 +699,7 @@ static int check(struct mor_slice bytes, uint64_t size, enum mor_stream_format f
 	return r < 0 ? r : (int)records;
 }
 
-/* R32 to R34: cut at every byte, a stream is whole only between records. */
+/* R32 to R34 of docs/dialects/kythe.md: cut at every byte, a stream is whole only between records. */
 static void test_truncated(void **state)
 {
 	static const enum mor_stream_format forms[] = { MOR_STREAM_PROTOBUF, MOR_STREAM_JSON };

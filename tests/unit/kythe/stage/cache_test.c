@@ -205,8 +205,8 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* After any sequence of units the tree is exactly that of the last one; R28. Some units contradict themselves: then the
- * stage is empty, and the next one starts anew. */
+/* After any sequence of units the tree is exactly that of the last one (R28 of docs/dialects/kythe.md). Some units
+ * contradict themselves: then the stage is empty, and the next one starts anew. */
 static void test_random_sequences(void **state)
 {
 	static const char *const names[] = { "/a", "/b", "/a/b", "/a/b/c", "/a/x", "/b/a/a", "/w/a", "/w/b/c", "/w/b", "/c/d/e/f",

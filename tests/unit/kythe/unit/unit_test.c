@@ -337,7 +337,8 @@ static void expect_reply(const char *json, const char *want)
 	assert_string_equal(out.data, want);
 }
 
-/* R25 and decisions 4 and 23: every member, `input` beside `inputs`; without sources `inputs: []` and no `input`. */
+/* R25 and decisions 4 and 23 of docs/dialects/kythe.md: every member, `input` beside `inputs`; without sources
+ * `inputs: []` and no `input`. */
 static void test_reply(void **state)
 {
 	(void)state;
