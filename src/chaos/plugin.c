@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "chaos/chaos.h"
 #include "manifest/manifest.h"
-#include "proc/resolve.h"
+#include "program/resolve.h"
 
 /* Those that somebody may send us and mean the plugin. */
 static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT };

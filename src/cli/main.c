@@ -16,7 +16,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "proc/helper.h"
+#include "program/helper.h"
 
 #define FIELD(name) offsetof(struct mor_common_args, name)
 const struct mor_option mor_common_options[] = {

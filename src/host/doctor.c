@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "proc/proc.h"
+#include "program/helper.h"
 #include "wire/json.h"
 
 #define VERSION_MS 5000

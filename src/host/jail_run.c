@@ -23,6 +23,7 @@
 #include "host/host.h"
 #include "policy/plan.h"
 #include "proc/proc.h"
+#include "program/helper.h"
 #include "undo/scratch.h"
 
 /* One run under way. */

@@ -23,6 +23,7 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "proc/inside.h"
+#include "program/helper.h"
 #include "undo/scratch.h"
 
 enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */

@@ -9,28 +9,11 @@
 #include "policy/plan.h"
 #include "proc/proc.h"
 
-/* ---- failures (diagnose.c) ---- */
+/* ---- how it ended (ending.c) ---- */
 
-/* Fills *failure (NULL is fine) with "path: text" and returns code. */
-int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code, const char *path,
-		  const char *format, ...) __attribute__((format(printf, 6, 7)));
 void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size);
 /* What the dynamic loader's complaint means. false: the line is no such complaint. */
 bool mor_loader_complaint(const char *line, char *out, size_t out_size);
-
-/* ---- looking at files (resolve.c) ---- */
-
-/* Where the child will find `path`, as seen from here. false: too long. */
-bool mor_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX]);
-bool mor_is_executable(const char *path);
-
-/* The first line of a script. The kernel looks at no more than 256 bytes, and passes the whole rest of the
- * line as ONE argument. */
-struct mor_shebang {
-	char interpreter[256], argument[256];
-};
-/* false: no script, or not readable. */
-bool mor_shebang_read(const char *path, struct mor_shebang *ret);
 
 /* ---- stderr (stderr.c) ---- */
 

@@ -22,7 +22,7 @@
 
 #include "base/slice.h"
 #include "loop/loop.h"
-#include "proc/resolve.h"
+#include "program/resolve.h"
 
 struct mor_proc;
 
@@ -95,9 +95,5 @@ uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
 /* Why it ended as it did, where the dynamic loader said so on stderr: "the shared library libfoo.so.1 is
  * missing". false: nothing to add to how->text. */
 bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out, size_t out_size);
-
-/* Where mortise-jail is: as asked, else where it was built or installed. Never NULL; whether it is there is seen when it
- * is run. */
-const char *mor_helper_path(const char *asked);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
+#include "program/helper.h"
 #include "run.h"
 
 /* ---- looking ---- */

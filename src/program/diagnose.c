@@ -1,8 +1,7 @@
-/* Why a program could not be started, and how one ended, in words that name the cause. */
+/* Why a program could not be started, in words that name the cause. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "proc/inside.h"
+#include "program/inside.h"
 
 #ifndef EM_LOONGARCH
 #define EM_LOONGARCH 258
@@ -197,62 +196,4 @@ int mor_exec_foresee(const struct mor_command *command, const char *path, struct
 	if (stat(seen, &st) < 0 || !S_ISREG(st.st_mode) || faccessat(AT_FDCWD, seen, X_OK, AT_EACCESS) < 0)
 		return mor_exec_diagnose(command, path, EACCES, failure);
 	return 0;
-}
-
-/* ---- how it ended ---- */
-
-void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size)
-{
-	const char *name, *core = how->core ? " (core dumped)" : "";
-
-	if (!how->known) {
-		snprintf(out, out_size, "ended, status unknown");
-		return;
-	}
-	if (!how->by_signal) {
-		snprintf(out, out_size, "exited with status %d", how->status);
-		return;
-	}
-	name = sigabbrev_np(how->status);
-	if (name)
-		snprintf(out, out_size, "killed by SIG%s%s", name, core);
-	else
-		snprintf(out, out_size, "killed by signal %d%s", how->status, core);
-}
-
-/* Copies the word after `mark` up to one of `ends`. */
-static bool word_after(const char *line, const char *mark, const char *ends, struct mor_slice *ret)
-{
-	const char *at = strstr(line, mark);
-
-	if (!at)
-		return false;
-	at += strlen(mark);
-	*ret = (struct mor_slice){ at, strcspn(at, ends) };
-	return ret->len > 0;
-}
-
-bool mor_loader_complaint(const char *line, char *out, size_t out_size)
-{
-	/* glibc's words, and in the second row musl's. */
-	static const struct {
-		const char *mark, *ends, *before, *after;
-	} table[] = {
-		{ "error while loading shared libraries: ", ":", "the shared library ",
-		  " is missing or unusable" },
-		{ "Error loading shared library ", ":", "the shared library ", " is missing or unusable" },
-		{ ": version `", "'", "a library here is too old: it lacks version ", "" },
-		{ "undefined symbol: ", " ,", "a library here does not fit: it lacks ", "" },
-	};
-	struct mor_slice word;
-	char shown[160];
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!word_after(line, table[i].mark, table[i].ends, &word))
-			continue;
-		snprintf(out, out_size, "%s%s%s", table[i].before, mor_excerpt(word, shown, sizeof(shown)),
-			 table[i].after);
-		return true;
-	}
-	return false;
 }

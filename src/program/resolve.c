@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "proc/inside.h"
+#include "program/inside.h"
 
 #define PYTHON	     "/usr/bin/python3"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"

@@ -1,7 +1,8 @@
 /* What to run, what exec would be given for it, and why it cannot be. Starts nothing. */
-#ifndef MOR_PROC_RESOLVE_H
-#define MOR_PROC_RESOLVE_H
+#ifndef MOR_PROGRAM_RESOLVE_H
+#define MOR_PROGRAM_RESOLVE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include <mortise/mortise.h>
@@ -36,5 +37,13 @@ int mor_exec_foresee(const struct mor_command *command, const char *path, struct
 /* exec said os_errno: finds out why by looking at the file. `path` is seen from the command's cwd. */
 int mor_exec_diagnose(const struct mor_command *command, const char *path, int os_errno,
 		      struct mor_exec_failure *failure);
+
+/* ---- for those who start it ---- */
+
+/* Fills *failure (NULL is fine) with "path: text" and returns code. */
+int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code, const char *path,
+		  const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Where the child will find `path`, as seen from here. false: too long. */
+bool mor_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX]);
 
 #endif

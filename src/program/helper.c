@@ -2,16 +2,15 @@
  * Where mortise-jail and its likes are: where the host says; beside the build tree's own programs while they run from
  * there; else where they were installed. Never in a directory that merely lies near: somebody else may write there.
  */
-#include "proc/helper.h"
+#include "program/helper.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "proc/inside.h"
 
 #define INSTALLED MORTISE_LIBEXECDIR "/mortise"
 #define BUILT	  MORTISE_BUILDDIR
@@ -30,7 +29,7 @@ static bool runs_from_build(void)
 	ssize_t n;
 	Dl_info info;
 
-	if (dladdr((void *)&mor_proc_guarded, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
+	if (dladdr((void *)&mor_program_path, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
 	    realpath(info.dli_fname, self))
 		return lies_in_build(self);
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
