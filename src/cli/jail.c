@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "cli/undo.h"
+#include "workspace/undo.h"
 #include "policy/policy.h"
 
 struct jail_args {
@@ -183,7 +183,7 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 }
 
 /* The store is made when all else is right. */
-static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_undoing *undoing, struct pairs *pairs)
+static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_workspace_undoing *undoing, struct pairs *pairs)
 {
 	const struct jail_args *args = cli->args;
 	char real[PATH_MAX];
@@ -193,8 +193,8 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_undoi
 		return 0;
 	if (!realpath(args->workspace, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
-	*undoing = (struct mor_undoing){ .console = cli->console, .without = "leave --undo away" };
-	r = mor_undoing_begin(undoing, real, name, pairs->err);
+	*undoing = (struct mor_workspace_undoing){ .console = cli->console, .without = "leave --undo away" };
+	r = mor_workspace_undoing_begin(undoing, real, name, pairs->err);
 	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
 }
 
@@ -206,7 +206,7 @@ static int jail_run(struct mor_cli *cli)
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = cli->words.tail, .env = args->env.item,
 				     .landlock_abi_cap = args->landlock_abi, .on_wakeup = on_wakeup };
 	mortise_jail_result result = { .size = sizeof(result) };
-	__attribute__((cleanup(mor_undoing_fini))) struct mor_undoing undoing = { 0 };
+	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
 	int r;
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
@@ -226,9 +226,9 @@ static int jail_run(struct mor_cli *cli)
 		mor_signals_host(NULL);
 		mortise_host_free(opt.host);
 	}
-	mor_undoing_end(&undoing, r < 0 || result.exit_code || result.timed_out);
+	mor_workspace_undoing_end(&undoing, r < 0 || result.exit_code || result.timed_out);
 	r = report(cli, &opt, &result, r, &err);
-	mor_undoing_tell(&undoing);
+	mor_workspace_undoing_tell(&undoing);
 	return r;
 }
 

@@ -7,27 +7,26 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "console/report.h"
-#include "cli/run_declared.h"
 #include "console/signals.h"
 
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
 	  "JSON or @FILE: more members of a hook's context; G-Assist: what was said before",
-	  MOR_OPT_TEXT, FIELD(context), NULL },
+	  MOR_OPT_TEXT, FIELD(sunscreen.context), NULL },
 	{ 0 },
 };
 static const struct mor_option sunscreen_options[] = {
 	{ "workspace", 'w', "DIR",
 	  "the workspace; default: the nearest directory upwards with a sunscreen.yml",
-	  MOR_OPT_TEXT, FIELD(workspace), NULL },
-	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; none named: of all that the workspace declares", MOR_OPT_TEXT, FIELD(hook), NULL },
+	  MOR_OPT_TEXT, FIELD(sunscreen.workspace), NULL },
+	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; none named: of all that the workspace declares", MOR_OPT_TEXT, FIELD(sunscreen.hook), NULL },
 	{ "idl", 0, "FILE",
 	  "the hook's IDL; default: the one file in target/idl",
-	  MOR_OPT_TEXT, FIELD(idl), NULL },
-	{ "keep-going", 0, NULL, "a hook that fails does not keep the others from running", MOR_OPT_FLAG, FIELD(keep_going), NULL },
-	{ "keep", 0, NULL, "keep what a run that fails has changed in the workspace; else it is undone", MOR_OPT_FLAG, FIELD(keep), NULL },
-	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(yes), NULL },
+	  MOR_OPT_TEXT, FIELD(sunscreen.idl), NULL },
+	{ "keep-going", 0, NULL, "a hook that fails does not keep the others from running", MOR_OPT_FLAG, FIELD(sunscreen.keep_going), NULL },
+	{ "keep", 0, NULL, "keep what a run that fails has changed in the workspace; else it is undone", MOR_OPT_FLAG, FIELD(sunscreen.keep), NULL },
+	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(sunscreen.yes), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -39,6 +38,13 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
+static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err)
+{
+	if (run->args->gassist.system_info || run->args->gassist.session_limit)
+		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
+	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, exit_code, err);
+}
+
 /* One row per dialect. own_options: unknown long options are the plugin's. */
 static const struct {
 	const char *dialect;
@@ -46,8 +52,8 @@ static const struct {
 	mor_run_fn *run;
 } rows[] = {
 	{ "gassist", false, mor_run_gassist },
-	{ "sunscreen", true, mor_run_sunscreen },
-	{ "sunscreen-json", true, mor_run_sunscreen },
+	{ "sunscreen", true, run_sunscreen },
+	{ "sunscreen-json", true, run_sunscreen },
 	{ NULL, false, NULL },
 };
 
@@ -92,11 +98,11 @@ static int prepare(struct mor_run *run, mortise_error *err)
 
 	int r;
 
-	if (words->count == 0 && !run->args->hook)
+	if (words->count == 0 && !run->args->sunscreen.hook)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
 	if (words->count && words->item[0] == words->unknown)
 		return mor_options_refuse(groups, words->unknown, err);
-	r = mor_declared_find(run, err);
+	r = mor_workspace_declared(run->cli->console, &run->args->sunscreen, &run->plugins, err);
 	if (r < 0)
 		return r;
 	run->typed = run->plugins.item[0];
@@ -105,10 +111,18 @@ static int prepare(struct mor_run *run, mortise_error *err)
 
 static int run_run(struct mor_cli *cli)
 {
-	struct mor_run run = { .cli = cli, .args = cli->args };
+	struct mor_run_args *args = cli->args;
+	struct mor_run run = { .cli = cli, .args = args };
 	mortise_error err = { 0 };
-	int exit_code = 0, r = prepare(&run, &err);
+	int exit_code = 0, r;
 
+	args->sunscreen.words = cli->words.item;
+	args->sunscreen.word_count = cli->words.count;
+	args->sunscreen.tail = cli->words.tail;
+	args->sunscreen.unknown = cli->words.unknown;
+	args->sunscreen.line = (const char *const *)cli->argv;
+	args->sunscreen.plugin = &args->plugin;
+	r = prepare(&run, &err);
 	if (r == 0)
 		r = dispatch(&run, &exit_code, &err);
 	if (mor_signals_count())
@@ -117,7 +131,7 @@ static int run_run(struct mor_cli *cli)
 		exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
 		exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
-	mor_declared_free(&run);
+	mor_workspace_declared_free(&run.plugins);
 	return exit_code;
 }
 

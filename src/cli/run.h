@@ -10,12 +10,10 @@
 #include "cli/cli.h"
 #include "cli/run_gassist.h"
 #include "runner/runner.h"
+#include "workspace/workspace.h"
 
 struct mor_run_args {
-	const char *context; /* JSON or @FILE */
-	/* Sunscreen */
-	const char *hook, *workspace, *idl;
-	bool yes, keep_going, keep;
+	struct mor_workspace_args sunscreen; /* its context is for both */
 	struct mor_gassist_args gassist; /* but for its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
@@ -34,6 +32,5 @@ struct mor_run {
  * what it has reported by itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
 mor_run_fn mor_run_gassist;
-mor_run_fn mor_run_sunscreen;
 
 #endif

@@ -151,7 +151,7 @@ static int open_plugin(struct mor_run *run, struct function_run *f, mortise_erro
 	mortise_plugin_options opt;
 	int r = mor_runner_open(&f->session, run->cli->console, &run->args->plugin, NULL, err);
 
-	args.context = run->args->context;
+	args.context = run->args->sunscreen.context;
 	if (r == 0)
 		r = mor_gassist_prepare(&f->session, &args, &f->extra, err);
 	if (r < 0)
@@ -167,11 +167,12 @@ int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 	const struct mor_run_args *args = run->args;
+	const struct mor_workspace_args *not_ours = &args->sunscreen;
 	struct function_run f = { 0 };
 	char option[80];
 	int r;
 
-	if (args->workspace || args->hook || args->idl || args->keep_going || args->yes)
+	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->yes)
 		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
 				run->typed);
 	if (words->count < 2)

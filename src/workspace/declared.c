@@ -3,7 +3,7 @@
  * replace what a manifest says are refused where they matter: what a plugin is started as, and what it may do, stands in
  * one place. Nothing is downloaded.
  */
-#include "cli/run_declared.h"
+#include "workspace/workspace.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +12,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
-#include "cli/run_workspace.h"
+#include "workspace/place.h"
 #include "manifest/manifest.h"
 
 struct declared {
-	struct mor_run *run;
+	struct mor_console *console;
+	const struct mor_workspace_args *args;
+	struct mor_text_list *paths; /* that were found */
 	char *workspace;
 	struct mor_doc *doc;
 	const struct mor_value *plugins; /* an array, or NULL */
@@ -28,7 +30,7 @@ static int open_list(struct declared *list, mortise_error *err)
 {
 	static const struct mor_text_list own = { 0 };
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	int r = mor_workspace_find(list->run->args->workspace, &list->workspace, err);
+	int r = mor_workspace_find(list->args->workspace, &list->workspace, err);
 
 	if (r == 0)
 		r = mor_workspace_config(list->workspace, &own, &json, err);
@@ -127,7 +129,7 @@ static void name_all(const struct declared *list, struct mor_buf *out)
 }
 
 /* Its place in the list. The exact source wins, whatever else is called so. */
-static int find(const struct declared *list, const char *typed, const struct mor_value **ret, size_t *ret_at, mortise_error *err)
+static int find_declared(const struct declared *list, const char *typed, const struct mor_value **ret, size_t *ret_at, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
@@ -165,19 +167,19 @@ static void compare_version(const struct declared *list, const struct mor_value 
 	const char *is = manifest && manifest->version ? manifest->version : NULL;
 
 	if (is && strcmp(wish + (*wish == 'v'), is + (*is == 'v')) != 0)
-		mor_note(list->run->cli->console, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
+		mor_note(list->console, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
 	mor_manifest_free(manifest);
 }
 
-static int add_path(struct mor_run *run, char *path, mortise_error *err)
+static int add_path(struct mor_text_list *paths, char *path, mortise_error *err)
 {
-	if (path && mor_text_list_add(&run->plugins, path) == 0)
+	if (path && mor_text_list_add(paths, path) == 0)
 		return 0;
 	mor_free(path);
 	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-static int take(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
+static int take_declared(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = path_of(list, source_of(entry));
 	int r = check_entry(list, at, entry, err);
@@ -188,23 +190,23 @@ static int take(const struct declared *list, size_t at, const struct mor_value *
 		return mor_fail(err, MORTISE_ENOTFOUND, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu]: %s is not here (nothing is downloaded)",
 				list->workspace, at, path);
 	compare_version(list, entry);
-	return add_path(list->run, mor_take(&path), err);
+	return add_path(list->paths, mor_take(&path), err);
 }
 
 /* One that is not here is passed over, as upstream does it, but not in silence. */
-static int take_all(const struct declared *list, mortise_error *err)
+static int take_all_declared(const struct declared *list, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && mor_json_next(&it); at++) {
-		r = take(list, at, it.value, err);
+		r = take_declared(list, at, it.value, err);
 		if (r == MORTISE_ENOTFOUND) {
-			mor_note(list->run->cli->console, "warning: %s", err->text);
+			mor_note(list->console, "warning: %s", err->text);
 			r = 0;
 		}
 	}
-	if (r == 0 && !list->run->plugins.count)
+	if (r == 0 && !list->paths->count)
 		r = mor_fail(err, MORTISE_EUNSUPPORTED, "name a PLUGIN: %s/" MOR_SUNSCREEN_YML " declares none that is here", list->workspace);
 	return r;
 }
@@ -229,33 +231,34 @@ static int take_word(struct declared *list, const char *typed, mortise_error *er
 	int r = is_looked_up(list, typed, err);
 
 	if (r == 0)
-		return add_path(list->run, mor_strdup(typed), err);
+		return add_path(list->paths, mor_strdup(typed), err);
 	if (r > 0)
-		r = find(list, typed, &entry, &at, err);
-	return r < 0 ? r : take(list, at, entry, err);
+		r = find_declared(list, typed, &entry, &at, err);
+	return r < 0 ? r : take_declared(list, at, entry, err);
 }
 
-int mor_declared_find(struct mor_run *run, mortise_error *err)
+int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args, struct mor_text_list *ret,
+			   mortise_error *err)
 {
-	const struct mor_words *words = &run->cli->words;
-	size_t count = run->args->hook ? words->count : 1;
-	struct declared list = { .run = run };
+	size_t count = args->hook ? args->word_count : 1;
+	struct declared list = { .console = console, .args = args, .paths = ret };
 	int r = 0;
 
 	if (count == 0) {
 		r = open_list(&list, err);
 		if (r == 0)
-			r = take_all(&list, err);
+			r = take_all_declared(&list, err);
 	}
 	for (size_t i = 0; i < count && r == 0; i++)
-		r = take_word(&list, words->item[i], err);
+		r = take_word(&list, args->words[i], err);
 	close_list(&list);
 	return r;
 }
 
-void mor_declared_free(struct mor_run *run)
+void mor_workspace_declared_free(struct mor_text_list *plugins)
 {
-	for (size_t i = 0; i < run->plugins.count; i++)
-		mor_free((char *)run->plugins.item[i]);
-	mor_free(run->plugins.item);
+	for (size_t i = 0; i < plugins->count; i++)
+		mor_free((char *)plugins->item[i]);
+	mor_free(plugins->item);
+	*plugins = (struct mor_text_list){ 0 };
 }

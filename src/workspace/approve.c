@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "runner/network.h"
 #include "console/console.h"
-#include "cli/run_sunscreen.h"
+#include "workspace/workspace.h"
 #include "console/signals.h"
 
 /* As a shell would read it back. */
@@ -33,13 +33,13 @@ static void append_quoted(struct mor_buf *out, const char *word)
 	mor_buf_byte(out, '\'');
 }
 
-static int not_granted(struct mor_run *run, const struct mor_manifest *m, mortise_error *err)
+static int refuse_network(struct mor_workspace_run *run, const struct mor_manifest *m, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf command = MOR_BUF_INIT;
 	char shown[300];
 
 	mor_buf_text(&command, "mortise run --yes");
-	for (char **word = run->cli->argv; *word; word++) {
+	for (const char *const *word = run->args->line; *word; word++) {
 		mor_buf_byte(&command, ' ');
 		append_quoted(&command, *word);
 	}
@@ -48,7 +48,7 @@ static int not_granted(struct mor_run *run, const struct mor_manifest *m, mortis
 }
 
 /* Facts, one per permission: what it asks for, and what it could send. */
-static void tell(struct mor_run *run, const struct mor_manifest *m, const char *workspace)
+static void tell_permissions(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace)
 {
 	const struct mor_setting *read_paths = mor_manifest_setting(m, "sandbox", "read");
 	const struct mor_setting *place = mor_manifest_setting(m, "sandbox", "workspace");
@@ -57,15 +57,15 @@ static void tell(struct mor_run *run, const struct mor_manifest *m, const char *
 
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
 	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
-	mor_note(run->cli->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
-	mor_note(run->cli->console, "  network          connect to any host, and so send what it can read");
+	mor_note(run->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
+	mor_note(run->console, "  network          connect to any host, and so send what it can read");
 	if (!place || !place->text || *place->text)
-		mor_note(run->cli->console, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
+		mor_note(run->console, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
-		mor_note(run->cli->console, "  declared_paths   read %s",
+		mor_note(run->console, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
 	if (spawns)
-		mor_note(run->cli->console, "  programs         start the system's programs, confined as it is");
+		mor_note(run->console, "  programs         start the system's programs, confined as it is");
 }
 
 /* One line from the terminal; anything but yes is no. */
@@ -84,22 +84,22 @@ static bool answered_yes(void)
 	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
 }
 
-int mor_run_approve(struct mor_run *run, const struct mor_manifest *m, const char *workspace, mortise_error *err)
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace, mortise_error *err)
 {
 	struct mor_approval approval = mor_network_approval(m);
 	int r;
 
-	if (run->args->plugin.unconfined || !mor_network_asked(m))
+	if (run->args->plugin->unconfined || !mor_network_asked(m))
 		return 0;
 	r = mor_approval_find(&approval, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!run->args->yes) {
-		if (!isatty(STDIN_FILENO) || !run->cli->console->err_terminal)
-			return not_granted(run, m, err);
-		tell(run, m, workspace);
+		if (!isatty(STDIN_FILENO) || !run->console->err_terminal)
+			return refuse_network(run, m, err);
+		tell_permissions(run, m, workspace);
 		if (!answered_yes())
-			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") : not_granted(run, m, err);
+			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") : refuse_network(run, m, err);
 	}
 	return mor_approval_grant(&approval, err);
 }

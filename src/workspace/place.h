@@ -1,11 +1,11 @@
 /* The workspace that a Sunscreen plugin works on: where it is, its configuration, its IDL, and what is written in it. */
-#ifndef MOR_CLI_RUN_WORKSPACE_H
-#define MOR_CLI_RUN_WORKSPACE_H
+#ifndef MOR_WORKSPACE_PLACE_H
+#define MOR_WORKSPACE_PLACE_H
 
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
-#include "cli/options.h"
+#include "base/textlist.h"
 #include "wire/json.h"
 
 #define MOR_SUNSCREEN_YML "sunscreen.yml"

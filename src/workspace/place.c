@@ -1,4 +1,4 @@
-#include "cli/run_workspace.h"
+#include "workspace/place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static int no_memory(mortise_error *err)
 	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
-static char *join(const char *dir, const char *name)
+static char *join_path(const char *dir, const char *name)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
@@ -36,12 +36,12 @@ static char *join(const char *dir, const char *name)
 
 static bool has_yml(const char *dir)
 {
-	MOR_CLEAN_TEXT char *path = join(dir, MOR_SUNSCREEN_YML);
+	MOR_CLEAN_TEXT char *path = join_path(dir, MOR_SUNSCREEN_YML);
 
 	return path && access(path, F_OK) == 0;
 }
 
-static int keep(const char *path, char **ret, mortise_error *err)
+static int keep_path(const char *path, char **ret, mortise_error *err)
 {
 	*ret = mor_strdup(path);
 	return *ret ? 0 : no_memory(err);
@@ -56,7 +56,7 @@ static int given_workspace(const char *given, char **ret, mortise_error *err)
 		return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "--workspace %s", given);
 	if (stat(real, &info) < 0 || !S_ISDIR(info.st_mode))
 		return mor_fail(err, MORTISE_EINPUT, "--workspace %s: not a directory", given);
-	return keep(real, ret, err);
+	return keep_path(real, ret, err);
 }
 
 /* Not simply where we are: a plugin may read all of its workspace, and somebody's home would be too much. */
@@ -76,7 +76,7 @@ int mor_workspace_find(const char *given, char **ret, mortise_error *err)
 					"--workspace DIR");
 		slash[slash == dir] = '\0';
 	}
-	return keep(dir, ret, err);
+	return keep_path(dir, ret, err);
 }
 
 /* ---- configuration ---- */
@@ -122,7 +122,7 @@ static int given_config(const struct mor_text_list *given, struct mor_buf *out, 
 
 int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *path = join(workspace, MOR_SUNSCREEN_YML);
+	MOR_CLEAN_TEXT char *path = join_path(workspace, MOR_SUNSCREEN_YML);
 
 	if (given->count)
 		return given_config(given, out, err);
@@ -138,7 +138,7 @@ int mor_workspace_config(const char *workspace, const struct mor_text_list *give
 /* The one of its kind in target/idl; NULL: none, or several. */
 static char *only_idl(const char *workspace)
 {
-	MOR_CLEAN_TEXT char *dir = join(workspace, "target/idl");
+	MOR_CLEAN_TEXT char *dir = join_path(workspace, "target/idl");
 	DIR *list = dir ? opendir(dir) : NULL;
 	char *found = NULL;
 	size_t count = 0;
@@ -150,7 +150,7 @@ static char *only_idl(const char *workspace)
 
 		if (len <= 5 || strcmp(entry->d_name + len - 5, ".json") != 0)
 			continue;
-		path = join(dir, entry->d_name);
+		path = join_path(dir, entry->d_name);
 		if (path && stat(path, &info) == 0 && S_ISREG(info.st_mode) && count++ == 0)
 			found = mor_take(&path);
 	}
@@ -200,7 +200,7 @@ static int make_below(int *dir, const char *name, unsigned *made)
 int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made, mortise_error *err)
 {
 	const char *const parts[] = { ".sunscreen", "plugins", name };
-	MOR_CLEAN_TEXT char *plugins = join(workspace, ".sunscreen/plugins");
+	MOR_CLEAN_TEXT char *plugins = join_path(workspace, ".sunscreen/plugins");
 	int dir, r;
 
 	if (!*name || *name == '.' || strchr(name, '/')) /* manifests are checked; --set plugin.name=... is not */
@@ -214,7 +214,7 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, u
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
 				      workspace, name);
-	*ret = plugins ? join(plugins, name) : NULL;
+	*ret = plugins ? join_path(plugins, name) : NULL;
 	return *ret ? 0 : no_memory(err);
 }
 
@@ -228,7 +228,7 @@ void mor_workspace_drop_scratch(const char *scratch, unsigned made)
 
 /* ---- files that were written ---- */
 
-static int refuse(struct mor_slice claimed, const char *why, mortise_error *err)
+static int refuse_file(struct mor_slice claimed, const char *why, mortise_error *err)
 {
 	char shown[200];
 
@@ -243,7 +243,7 @@ static bool is_below(const char *path, const char *dir)
 }
 
 /* What the name means, part by part, before the file system is asked. */
-static int normalise(struct mor_slice claimed, struct mor_buf *out, mortise_error *err)
+static int normalise_path(struct mor_slice claimed, struct mor_buf *out, mortise_error *err)
 {
 	size_t i = 0;
 
@@ -260,30 +260,30 @@ static int normalise(struct mor_slice claimed, struct mor_buf *out, mortise_erro
 			continue;
 		}
 		if (out->len == 0)
-			return refuse(claimed, "leads out of the workspace", err);
+			return refuse_file(claimed, "leads out of the workspace", err);
 		while (out->len && out->data[out->len - 1] != '/')
 			out->len--;
 		out->len -= out->len > 0;
 	}
 	if (out->len == 0 && !mor_buf_failed(out))
-		return refuse(claimed, "is no file", err);
+		return refuse_file(claimed, "is no file", err);
 	return mor_buf_failed(out) ? no_memory(err) : 0;
 }
 
 static int check_real(const char *workspace, const char *relative, struct mor_slice claimed, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *path = join(workspace, relative);
+	MOR_CLEAN_TEXT char *path = join_path(workspace, relative);
 	char real[PATH_MAX];
 	struct stat info;
 
 	if (!path)
 		return no_memory(err);
 	if (!realpath(path, real))
-		return refuse(claimed, errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be looked at", err);
+		return refuse_file(claimed, errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be looked at", err);
 	if (!is_below(real, workspace))
-		return refuse(claimed, "is a link that leads out of the workspace", err);
+		return refuse_file(claimed, "is a link that leads out of the workspace", err);
 	if (stat(real, &info) < 0 || !S_ISREG(info.st_mode))
-		return refuse(claimed, "is no file", err);
+		return refuse_file(claimed, "is no file", err);
 	return 0;
 }
 
@@ -294,13 +294,13 @@ int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct m
 	int r;
 
 	if (memchr(claimed.ptr, '\0', claimed.len))
-		return refuse(claimed, "is no name of a file", err);
+		return refuse_file(claimed, "is no name of a file", err);
 	if (claimed.len && *claimed.ptr == '/') {
 		if (claimed.len <= len || memcmp(claimed.ptr, workspace, len) != 0 || (claimed.ptr[len] != '/' && workspace[1]))
-			return refuse(claimed, "lies outside the workspace", err);
+			return refuse_file(claimed, "lies outside the workspace", err);
 		rest = (struct mor_slice){ claimed.ptr + len, claimed.len - len };
 	}
-	r = normalise(rest, out, err);
+	r = normalise_path(rest, out, err);
 	if (r < 0)
 		return r;
 	if (mor_buf_byte(out, '\0') < 0)

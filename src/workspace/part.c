@@ -9,13 +9,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
-#include "cli/run_sunscreen.h"
-#include "cli/run_workspace.h"
+#include "workspace/workspace.h"
+#include "workspace/place.h"
 #include "runner/watch.h"
 
 /* ---- what it is started with ---- */
 
-static int add_text(struct mor_part *p, struct mor_text_list *list, const char *name, const char *value)
+static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, const char *name, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char *copy;
@@ -30,7 +30,7 @@ static int add_text(struct mor_part *p, struct mor_text_list *list, const char *
 }
 
 /* sunscreen-plugin.json may do without the workspace: then it does not even read it. */
-static bool wants_workspace(const struct mor_part *p)
+static bool wants_workspace(const struct mor_workspace_part *p)
 {
 	const struct mor_setting *workspace = mor_manifest_setting(p->manifest, "sandbox", "workspace");
 
@@ -38,10 +38,10 @@ static bool wants_workspace(const struct mor_part *p)
 }
 
 /* The runtime's own variables. plugin.toml plugins have a scratch directory of the jail's, which is in TMPDIR. */
-static int prepare_place(struct mor_part *p, mortise_error *err)
+static int prepare_place(struct mor_workspace_part *p, mortise_error *err)
 {
-	const struct mor_text_list *given = &p->sun->run->args->plugin.env;
-	const char *workspace = p->sun->workspace;
+	const struct mor_text_list *given = &p->run->args->plugin->env;
+	const char *workspace = p->run->workspace;
 	int r = 0;
 
 	if (p->json && (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, &p->scratch_made, err)) < 0)
@@ -61,10 +61,10 @@ static int prepare_place(struct mor_part *p, mortise_error *err)
 
 /* ---- undoing ---- */
 
-static bool is_confined(const struct mor_part *p)
+static bool is_confined(const struct mor_workspace_part *p)
 {
 	const struct mor_setting *level = mor_manifest_setting(p->manifest, "sandbox", "level");
-	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	const struct mor_plugin_args *args = p->run->args->plugin;
 	const char *text = args->level ? args->level : level && level->text ? level->text : "";
 	bool unconfined = args->unconfined;
 
@@ -73,45 +73,45 @@ static bool is_confined(const struct mor_part *p)
 	return !unconfined && strcmp(text, "guarded") != 0;
 }
 
-static int prepare_undoing(struct mor_part *p, mortise_error *err)
+static int prepare_undoing(struct mor_workspace_part *p, mortise_error *err)
 {
 	int r;
 
-	p->undoing = (struct mor_undoing){ .console = p->sun->run->cli->console, .without = "use --keep" };
-	if (p->sun->run->args->keep || !is_confined(p))
+	p->undoing = (struct mor_workspace_undoing){ .console = p->run->console, .without = "use --keep" };
+	if (p->run->args->keep || !is_confined(p))
 		return 0;
-	r = mor_undoing_begin(&p->undoing, p->sun->workspace, p->manifest->name, err);
+	r = mor_workspace_undoing_begin(&p->undoing, p->run->workspace, p->manifest->name, err);
 	if (r == 0 && add_text(p, &p->settings, "sandbox.undo", mortise_undo_store(p->undoing.undo)) < 0)
 		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	return r;
 }
 
-static void close_plugin(struct mor_part *p)
+static void close_plugin(struct mor_workspace_part *p)
 {
 	if (p->closed)
 		return;
 	mortise_plugin_unref(p->plugin);
-	mor_runner_close(&p->session);
+	mor_runner_close(&p->runner);
 	p->closed = true;
 }
 
 /* Whatever it was started with is gone first: only then is there nobody who changes anything. */
-static void settle_changes(struct mor_part *p, bool failed)
+static void settle_changes(struct mor_workspace_part *p, bool failed)
 {
-	struct mor_run *run = p->sun->run;
+	struct mor_workspace_run *run = p->run;
 
 	close_plugin(p);
 	if (failed && p->begun_ms && !run->args->keep && !is_confined(p))
-		mor_undoing_add(&p->undoing, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
-	mor_undoing_end(&p->undoing, failed);
+		mor_workspace_undoing_add(&p->undoing, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
+	mor_workspace_undoing_end(&p->undoing, failed);
 	if (failed && p->undoing.done && p->scratch)
 		mor_workspace_drop_scratch(p->scratch, p->scratch_made);
 }
 
 /* A look at the manifest before the host has one: what it asks for must be granted first. */
-int mor_part_load(struct mor_part *p, mortise_error *err)
+int mor_workspace_part_load(struct mor_workspace_part *p, mortise_error *err)
 {
-	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	const struct mor_plugin_args *args = p->run->args->plugin;
 	struct mor_manifest_query query = { .path = p->typed, .dialect = args->dialect, .set = args->set.item };
 	int r = mor_manifest_load(&query, &p->manifest, err);
 
@@ -127,24 +127,24 @@ int mor_part_load(struct mor_part *p, mortise_error *err)
  * itself, except for its last line where they fail. */
 static void on_event(const mortise_event *event, void *arg)
 {
-	struct mor_part *p = arg;
-	struct mor_cli *cli = p->sun->run->cli;
+	struct mor_workspace_part *p = arg;
+	struct mor_console *console = p->run->console;
 	char shown[2000];
 
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
-	if (cli->console->verbose)
-		mor_watch_event(event, cli->console);
+	if (console->verbose)
+		mor_watch_event(event, console);
 	else if (event->type == MORTISE_EVENT_WARNING)
-		mor_note(cli->console, "%swarning%s: %s: %s", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console), p->manifest->name,
+		mor_note(console, "%swarning%s: %s: %s", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console), p->manifest->name,
 			 shown);
 	else if (event->type == MORTISE_EVENT_STDERR && !p->json)
-		mor_note(cli->console, "%s| %s", p->manifest->name, shown);
+		mor_note(console, "%s| %s", p->manifest->name, shown);
 }
 
 /* What is odd about manifest and permissions, before anything runs: a misspelt key, a path that is not there. */
-static void tell_warnings(struct mor_part *p)
+static void tell_warnings(struct mor_workspace_part *p)
 {
-	struct mor_cli *cli = p->sun->run->cli;
+	struct mor_console *console = p->run->console;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_json_iter it;
 	char *text = NULL, shown[600];
@@ -153,27 +153,27 @@ static void tell_warnings(struct mor_part *p)
 		(void)mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "warnings"));
 	while (doc && mor_json_next(&it))
-		mor_note(cli->console, "%swarning%s: %s", mor_style_err(cli->console, MOR_STYLE_WARN), mor_style_err_end(cli->console),
+		mor_note(console, "%swarning%s: %s", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
 			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 	mortise_free(text);
 }
 
-static int open_plugin(struct mor_part *p, mortise_error *err)
+static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 {
-	struct mor_run *run = p->sun->run;
+	struct mor_workspace_run *run = p->run;
 	mortise_plugin_options opt;
 	int r;
 
-	p->plugin_args = run->args->plugin;
+	p->plugin_args = *run->args->plugin;
 	p->plugin_args.env = p->env;
 	p->plugin_args.config = (struct mor_text_list){ 0 }; /* --config goes into the params */
-	r = mor_runner_open(&p->session, run->cli->console, &p->plugin_args, p->settings.item, err);
+	r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&p->session, p->typed, NULL, &opt);
+	mor_runner_plugin_options(&p->runner, p->typed, NULL, &opt);
 	opt.on_event = on_event;
 	opt.arg = p;
-	r = mortise_plugin_new(p->session.host, &opt, &p->plugin, err);
+	r = mortise_plugin_new(p->runner.host, &opt, &p->plugin, err);
 	if (r == 0 && !p->plugin_args.unconfined) /* that one has been told */
 		tell_warnings(p);
 	return r;
@@ -181,19 +181,19 @@ static int open_plugin(struct mor_part *p, mortise_error *err)
 
 /* ---- params ---- */
 
-static int write_context(struct mor_part *p, struct mor_writer *w, mortise_error *err)
+static int write_context(struct mor_workspace_part *p, struct mor_writer *w, mortise_error *err)
 {
-	const struct mor_value *more = mor_doc_root(p->sun->context);
+	const struct mor_value *more = mor_doc_root(p->run->context);
 	struct mor_json_iter it = mor_json_iter(more);
 	MOR_CLEAN(mor_buf) struct mor_buf idl = MOR_BUF_INIT;
-	const char *given = p->sun->run->args->idl;
+	const char *given = p->run->args->idl;
 	/* Whoever brings one in --context means that one. */
-	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->sun->workspace, given, &idl, err) : 0;
+	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->run->workspace, given, &idl, err) : 0;
 
 	if (r < 0)
 		return r;
 	mor_w_object(w);
-	mor_w_pair(w, "workspace_root", p->sun->workspace);
+	mor_w_pair(w, "workspace_root", p->run->workspace);
 	if (r > 0)
 		mor_w_pair_raw(w, "idl", mor_buf_view(&idl));
 	while (more && mor_json_next(&it)) {
@@ -206,39 +206,39 @@ static int write_context(struct mor_part *p, struct mor_writer *w, mortise_error
 	return 0;
 }
 
-static int write_run(struct mor_part *p, struct mor_writer *w, mortise_error *err)
+static int write_run(struct mor_workspace_part *p, struct mor_writer *w, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf config = MOR_BUF_INIT;
-	int r = mor_workspace_config(p->sun->workspace, &p->sun->run->args->plugin.config, &config, err);
+	int r = mor_workspace_config(p->run->workspace, &p->run->args->plugin->config, &config, err);
 
 	if (r < 0)
 		return r;
 	mor_w_key(w, "args");
-	mor_run_words_write_args(&p->sun->words, w);
+	mor_workspace_words_write_args(&p->run->words, w);
 	mor_w_key(w, "flags");
-	mor_run_words_write_flags(&p->sun->words, w);
-	mor_w_pair(w, "workspace_root", p->sun->workspace);
+	mor_workspace_words_write_flags(&p->run->words, w);
+	mor_w_pair(w, "workspace_root", p->run->workspace);
 	mor_w_pair_raw(w, "config", mor_buf_view(&config));
 	return 0;
 }
 
 /* All words as they stand: the runtime parses no flags. */
-static void write_json(struct mor_part *p, struct mor_writer *w)
+static void write_json(struct mor_workspace_part *p, struct mor_writer *w)
 {
-	const struct mor_words *words = &p->sun->run->cli->words;
+	const struct mor_workspace_args *args = p->run->args;
 
 	mor_w_key(w, "args");
 	mor_w_array(w);
-	for (size_t i = 2; !p->sun->run->args->hook && i < words->count; i++)
-		mor_w_string(w, words->item[i]);
-	for (const char **word = words->tail; word && *word; word++)
+	for (size_t i = 2; !args->hook && i < args->word_count; i++)
+		mor_w_string(w, args->words[i]);
+	for (const char *const *word = args->tail; word && *word; word++)
 		mor_w_string(w, *word);
 	mor_w_end(w);
 	mor_w_pair(w, "scratch", p->scratch);
-	mor_w_pair(w, "workspace", p->sun->workspace);
+	mor_w_pair(w, "workspace", p->run->workspace);
 }
 
-static int write_params(struct mor_part *p, struct mor_buf *out, mortise_error *err)
+static int write_params(struct mor_workspace_part *p, struct mor_buf *out, mortise_error *err)
 {
 	struct mor_writer w = { .out = out };
 	int r = 0;
@@ -246,7 +246,7 @@ static int write_params(struct mor_part *p, struct mor_buf *out, mortise_error *
 	mor_w_object(&w);
 	if (p->json) {
 		write_json(p, &w);
-	} else if (p->sun->run->args->hook) {
+	} else if (p->run->args->hook) {
 		mor_w_key(&w, "context");
 		r = write_context(p, &w, err);
 	} else {
@@ -260,7 +260,7 @@ static int write_params(struct mor_part *p, struct mor_buf *out, mortise_error *
 
 static void on_reply(const mortise_reply *reply, void *arg)
 {
-	struct mor_part *p = arg;
+	struct mor_workspace_part *p = arg;
 
 	p->call = NULL;
 	p->time_ms = mor_clock_ms() - p->begun_ms;
@@ -272,22 +272,22 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		mor_fail(&p->err, MORTISE_ENOMEM, "out of memory");
 }
 
-static bool settled(void *arg)
+static bool call_is_settled(void *arg)
 {
-	return !((struct mor_part *)arg)->call;
+	return !((struct mor_workspace_part *)arg)->call;
 }
 
 /* What it did after it had answered: a violation takes the answer back. FAILED plugins start nothing, they only say why. */
-static void judge_end(struct mor_part *p)
+static void judge_end(struct mor_workspace_part *p)
 {
 	if (p->err.code == 0 && mortise_plugin_state(p->plugin) == MORTISE_FAILED)
 		mortise_call_start(p->plugin, p->action, (mortise_json){ 0 }, NULL, NULL, &p->err);
 }
 
-static int call(struct mor_part *p, mortise_error *err)
+static int call_plugin(struct mor_workspace_part *p, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = p->session.timeout_ms, .on_reply = on_reply, .arg = p };
+	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = p->runner.timeout_ms, .on_reply = on_reply, .arg = p };
 	int r = write_params(p, &params, err);
 
 	if (r < 0)
@@ -296,10 +296,10 @@ static int call(struct mor_part *p, mortise_error *err)
 	r = mortise_call_start(p->plugin, p->action, (mortise_json){ params.data, params.len }, &opt, &p->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(&p->session, settled, p);
+	r = mor_runner_run(&p->runner, call_is_settled, p);
 	if (p->call)
 		mortise_call_cancel(p->call);
-	mor_runner_stop_plugin(&p->session, p->plugin);
+	mor_runner_stop_plugin(&p->runner, p->plugin);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
 	judge_end(p);
@@ -308,23 +308,23 @@ static int call(struct mor_part *p, mortise_error *err)
 
 /* ---- what was written ---- */
 
-static bool may_write(const struct mor_part *p)
+static bool may_write(const struct mor_workspace_part *p)
 {
-	const struct mor_plugin_args *args = &p->sun->run->args->plugin;
+	const struct mor_plugin_args *args = p->run->args->plugin;
 	bool writes = false;
 
 	mor_manifest_bool(p->manifest, "sandbox", "workspace_write", &writes, NULL);
 	return writes || args->unconfined || (args->level && strcmp(args->level, "guarded") == 0);
 }
 
-static int check_file(struct mor_part *p, const struct mor_value *claimed, struct mor_writer *w, mortise_error *err)
+static int check_file(struct mor_workspace_part *p, const struct mor_value *claimed, struct mor_writer *w, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf file = MOR_BUF_INIT;
 	int r;
 
 	if (mor_json_type(claimed) != MOR_JSON_STRING)
 		return mor_fail(err, MORTISE_EPROTO, "files_written must be an array of strings");
-	r = mor_workspace_file(p->sun->workspace, mor_json_string(claimed), &file, err);
+	r = mor_workspace_file(p->run->workspace, mor_json_string(claimed), &file, err);
 	if (r == 0)
 		mor_w_slice(w, mor_buf_view(&file));
 	return r;
@@ -332,7 +332,7 @@ static int check_file(struct mor_part *p, const struct mor_value *claimed, struc
 
 /* A claim that is not true is a breach, by the specification's plugins. To the runtime a result is any JSON, so there it
  * is only told. */
-static int check_files(struct mor_part *p, const struct mor_value *files, mortise_error *err)
+static int check_files(struct mor_workspace_part *p, const struct mor_value *files, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(files);
 	struct mor_writer w = { .out = &p->files };
@@ -351,14 +351,14 @@ static int check_files(struct mor_part *p, const struct mor_value *files, mortis
 		if (r < 0 && !p->json)
 			*err = why;
 		else if (r < 0)
-			mor_note(p->sun->run->cli->console, "warning: %s: %s", p->manifest->name, why.text);
+			mor_note(p->run->console, "warning: %s: %s", p->manifest->name, why.text);
 		r = p->json ? 0 : r;
 	}
 	mor_w_end(&w);
 	return r;
 }
 
-static int verify(struct mor_part *p, mortise_error *err)
+static int verify_result(struct mor_workspace_part *p, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = p->result ? mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, err) : 0;
@@ -370,16 +370,16 @@ static int verify(struct mor_part *p, mortise_error *err)
 
 /* ---- one plugin ---- */
 
-int mor_part_run(struct mor_part *p, mortise_error *err)
+int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 {
-	int r = mor_part_load(p, err);
+	int r = mor_workspace_part_load(p, err);
 
-	if (r == 0 && !p->json && p->sun->run->args->hook && p->sun->run->cli->words.tail)
+	if (r == 0 && !p->json && p->run->args->hook && p->run->args->tail)
 		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of plugin.toml take no arguments: use --context", p->typed);
-	if (r == 0 && p->json && p->sun->run->args->plugin.config.count)
+	if (r == 0 && p->json && p->run->args->plugin->config.count)
 		return mor_fail(err, MORTISE_EINVAL, "%s: plugins by sunscreen-plugin.json get no configuration (--config)", p->typed);
 	if (r == 0)
-		r = mor_run_approve(p->sun->run, p->manifest, p->sun->workspace, err);
+		r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
 	if (r == 0)
 		r = prepare_place(p, err);
 	if (r == 0)
@@ -387,18 +387,18 @@ int mor_part_run(struct mor_part *p, mortise_error *err)
 	if (r == 0)
 		r = open_plugin(p, err);
 	if (r == 0)
-		r = call(p, err);
+		r = call_plugin(p, err);
 	if (r == 0 && p->err.code == 0)
-		r = verify(p, &p->err);
+		r = verify_result(p, &p->err);
 	settle_changes(p, r < 0 || p->err.code != 0);
 	return r;
 }
 
-void mor_part_fini(struct mor_part *p)
+void mor_workspace_part_fini(struct mor_workspace_part *p)
 {
 	close_plugin(p);
-	mor_undoing_tell(&p->undoing); /* after the error that it follows */
-	mor_undoing_fini(&p->undoing);
+	mor_workspace_undoing_tell(&p->undoing); /* after the error that it follows */
+	mor_workspace_undoing_fini(&p->undoing);
 	for (size_t i = 0; i < p->owned.count; i++)
 		mor_free((char *)p->owned.item[i]);
 	mor_free(p->owned.item);

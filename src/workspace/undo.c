@@ -1,5 +1,5 @@
 /* See undo.h. */
-#include "cli/undo.h"
+#include "workspace/undo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int find_directory(struct mor_buf *out, mortise_error *err)
 
 static void on_note(const char *text, void *arg)
 {
-	struct mor_undoing *undoing = arg;
+	struct mor_workspace_undoing *undoing = arg;
 
 	if (undoing->holds)
 		mor_buf_printf(&undoing->notes, "%s\n", text);
@@ -31,7 +31,7 @@ static void on_note(const char *text, void *arg)
 		mor_note(undoing->console, "%s", text);
 }
 
-int mor_undoing_begin(struct mor_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
+int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf directory = MOR_BUF_INIT;
 	mortise_undo_options opt = { .size = sizeof(opt), .workspace = workspace, .name = name, .on_note = on_note, .arg = undoing };
@@ -44,7 +44,7 @@ int mor_undoing_begin(struct mor_undoing *undoing, const char *workspace, const 
 	return r < 0 ? mor_fail(err, r, "%s; to run it all the same, %s", why.text, undoing->without) : 0;
 }
 
-void mor_undoing_end(struct mor_undoing *undoing, bool failed)
+void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool failed)
 {
 	mortise_error err = { 0 };
 
@@ -60,7 +60,7 @@ void mor_undoing_end(struct mor_undoing *undoing, bool failed)
 	undoing->undo = mortise_undo_free(undoing->undo);
 }
 
-void mor_undoing_add(struct mor_undoing *undoing, const char *format, ...)
+void mor_workspace_undoing_add(struct mor_workspace_undoing *undoing, const char *format, ...)
 {
 	va_list args;
 
@@ -70,7 +70,7 @@ void mor_undoing_add(struct mor_undoing *undoing, const char *format, ...)
 	mor_buf_text(&undoing->notes, "\n");
 }
 
-void mor_undoing_tell(struct mor_undoing *undoing)
+void mor_workspace_undoing_tell(struct mor_workspace_undoing *undoing)
 {
 	for (size_t at = 0; at < undoing->notes.len;) {
 		const char *line = undoing->notes.data + at, *end = memchr(line, '\n', undoing->notes.len - at);
@@ -82,9 +82,9 @@ void mor_undoing_tell(struct mor_undoing *undoing)
 	mor_buf_reset(&undoing->notes, 0);
 }
 
-void mor_undoing_member(const void *arg, struct mor_writer *w)
+void mor_workspace_undoing_member(const void *arg, struct mor_writer *w)
 {
-	const struct mor_undoing *undoing = arg;
+	const struct mor_workspace_undoing *undoing = arg;
 
 	if (!undoing->done)
 		return;
@@ -97,7 +97,7 @@ void mor_undoing_member(const void *arg, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-void mor_undoing_fini(struct mor_undoing *undoing)
+void mor_workspace_undoing_fini(struct mor_workspace_undoing *undoing)
 {
 	mortise_undo_free(undoing->undo);
 	mor_buf_fini(&undoing->notes);

@@ -7,8 +7,8 @@
  *
  * All else is an argument, "-" and "-5" too.
  */
-#ifndef MOR_CLI_RUN_WORDS_H
-#define MOR_CLI_RUN_WORDS_H
+#ifndef MOR_WORKSPACE_WORDS_H
+#define MOR_WORKSPACE_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@
 
 #include "wire/json.h"
 
-struct mor_run_words {
+struct mor_workspace_words {
 	const char **args;
 	size_t arg_count;
-	struct mor_run_flag {
+	struct mor_workspace_flag {
 		struct mor_slice name;
 		const char *value; /* NULL: true */
 	} *flags;
@@ -29,10 +29,10 @@ struct mor_run_words {
 };
 
 /* Adds words; may be called again: a flag never takes its value from another call's words. MORTISE_EINVAL, _ENOMEM. */
-int mor_run_words_add(struct mor_run_words *words, const char *const *list, mortise_error *err);
-void mor_run_words_fini(struct mor_run_words *words);
+int mor_workspace_words_add(struct mor_workspace_words *words, const char *const *list, mortise_error *err);
+void mor_workspace_words_fini(struct mor_workspace_words *words);
 /* An array of texts; an object. */
-void mor_run_words_write_args(const struct mor_run_words *words, struct mor_writer *w);
-void mor_run_words_write_flags(const struct mor_run_words *words, struct mor_writer *w);
+void mor_workspace_words_write_args(const struct mor_workspace_words *words, struct mor_writer *w);
+void mor_workspace_words_write_flags(const struct mor_workspace_words *words, struct mor_writer *w);
 
 #endif

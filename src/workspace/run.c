@@ -1,5 +1,5 @@
-/* mortise run for Sunscreen plugins, by either manifest: one command, or one hook of several plugins in order. */
-#include "cli/run_sunscreen.h"
+/* Plugins by either manifest: one command, or one hook of several plugins in order. */
+#include "workspace/workspace.h"
 
 #include <string.h>
 
@@ -8,13 +8,13 @@
 #include "base/text.h"
 #include "console/args.h"
 #include "console/report.h"
-#include "cli/run_workspace.h"
+#include "workspace/place.h"
 #include "console/signals.h"
 
 /* ---- telling ---- */
 
 /* The plugin's own number where it is one of the nine; the runtime knows one number for all that goes wrong in it. */
-static int exit_code(const struct mor_part *p)
+static int part_exit_code(const struct mor_workspace_part *p)
 {
 	switch (p->err.code) {
 	case MORTISE_EREMOTE:
@@ -31,31 +31,31 @@ static int exit_code(const struct mor_part *p)
 	}
 }
 
-static struct mor_report report_of(const struct mor_part *p)
+static struct mor_report part_report(const struct mor_workspace_part *p)
 {
 	return (struct mor_report){ .error = &p->err,
 				    .data = { p->err_data, p->err_data ? strlen(p->err_data) : 0 },
 				    .plugin = p->typed,
-				    .exit_code = exit_code(p),
-				    .more = mor_undoing_member,
+				    .exit_code = part_exit_code(p),
+				    .more = mor_workspace_undoing_member,
 				    .more_arg = &p->undoing };
 }
 
 /* Before its manifest was read there is only what the user typed. */
-static const char *name_of(const struct mor_part *p)
+static const char *part_name(const struct mor_workspace_part *p)
 {
 	return p->manifest ? p->manifest->name : p->typed;
 }
 
 /* Members of one part's object. */
-static void write_members(const struct mor_part *p, struct mor_writer *w)
+static void write_members(const struct mor_workspace_part *p, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 
 	mor_w_pair_bool(w, "ok", p->err.code == 0);
-	mor_w_pair(w, "plugin", name_of(p));
+	mor_w_pair(w, "plugin", part_name(p));
 	if (p->err.code) {
-		struct mor_report report = report_of(p);
+		struct mor_report report = part_report(p);
 
 		mor_report_members(w, &report);
 		return;
@@ -68,7 +68,7 @@ static void write_members(const struct mor_part *p, struct mor_writer *w)
 	mor_w_pair_int(w, "time_ms", p->time_ms);
 }
 
-static void print_files(struct mor_cli *cli, struct mor_slice json)
+static void print_files(struct mor_console *console, struct mor_slice json)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_json_iter it;
@@ -78,12 +78,12 @@ static void print_files(struct mor_cli *cli, struct mor_slice json)
 		return;
 	it = mor_json_iter(mor_doc_root(doc));
 	while (mor_json_next(&it))
-		mor_outf(cli->console, "  %s\n", mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+		mor_outf(console, "  %s\n", mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 }
 
-static void print_text(const struct mor_part *p)
+static void print_text(const struct mor_workspace_part *p)
 {
-	struct mor_cli *cli = p->sun->run->cli;
+	struct mor_console *console = p->run->console;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const struct mor_value *summary;
 	char shown[2000];
@@ -92,38 +92,37 @@ static void print_text(const struct mor_part *p)
 		mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, NULL);
 	summary = mor_json_get(mor_doc_root(doc), "summary");
 	if (mor_json_type(summary) == MOR_JSON_STRING)
-		mor_outf(cli->console, "%s\n", mor_printable(mor_json_string(summary), shown, sizeof(shown)));
+		mor_outf(console, "%s\n", mor_printable(mor_json_string(summary), shown, sizeof(shown)));
 	else if (mor_json_type(mor_doc_root(doc)) > MOR_JSON_NULL && p->json)
-		mor_out_json(cli->console, mor_slice_of(p->result)); /* any JSON: shown as it is */
+		mor_out_json(console, mor_slice_of(p->result)); /* any JSON: shown as it is */
 	else
-		mor_outf(cli->console, "%s ran %s\n", name_of(p), p->action);
-	print_files(cli, mor_buf_view(&p->files));
+		mor_outf(console, "%s ran %s\n", part_name(p), p->action);
+	print_files(console, mor_buf_view(&p->files));
 }
 
 /* ---- a command ---- */
 
-static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
+static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_error *err)
 {
-	struct mor_cli *cli = sun->run->cli;
-	const struct mor_words *words = &cli->words;
-	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = sun, .typed = sun->run->typed };
+	struct mor_console *console = run->console;
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = run, .typed = run->plugins->item[0] };
 	int r;
 
-	if (sun->run->args->idl || sun->run->args->context || sun->run->args->keep_going)
+	if (run->args->idl || run->args->context || run->args->keep_going)
 		return mor_fail(err, MORTISE_EINVAL, "--idl, --context and --keep-going are for --hook");
-	p.action = words->item[1];
-	r = mor_run_words_add(&sun->words, words->item + 2, err);
+	p.action = run->args->words[1];
+	r = mor_workspace_words_add(&run->words, run->args->words + 2, err);
 	if (r == 0)
-		r = mor_run_words_add(&sun->words, words->tail, err);
+		r = mor_workspace_words_add(&run->words, run->args->tail, err);
 	if (r == 0)
-		r = mor_part_run(&p, err);
+		r = mor_workspace_part_run(&p, err);
 	if (r < 0 && p.err.code == 0)
 		return r;
 	if (p.err.code) {
-		struct mor_report report = report_of(&p);
+		struct mor_report report = part_report(&p);
 
-		*ret_exit = mor_report_fail(cli->console, &report);
-	} else if (cli->console->json) {
+		*ret_exit = mor_report_fail(console, &report);
+	} else if (console->json) {
 		MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 		struct mor_writer w = { .out = &json };
 
@@ -131,7 +130,7 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 		write_members(&p, &w);
 		mor_w_pair(&w, "command", p.action);
 		mor_w_end(&w);
-		mor_out_json(cli->console, mor_buf_view(&json));
+		mor_out_json(console, mor_buf_view(&json));
 	} else {
 		print_text(&p);
 	}
@@ -141,12 +140,12 @@ static int run_command(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 /* ---- a hook of several plugins ---- */
 
 struct hooks {
-	struct mor_sun *sun;
+	struct mor_workspace_run *run;
 	struct mor_writer *w; /* reports, with --json */
 	int exit_code;
 };
 
-static bool offers(const struct mor_manifest *m, const char *action)
+static bool manifest_offers(const struct mor_manifest *m, const char *action)
 {
 	struct mor_json_iter it = mor_json_iter(mor_doc_root(m->actions));
 	size_t count = 0;
@@ -162,52 +161,52 @@ static bool offers(const struct mor_manifest *m, const char *action)
 /* Failures of one plugin, whatever they are, end up in p->err; only a signal ends all. */
 static void run_hook_of(struct hooks *hooks, const char *typed, const char *action)
 {
-	struct mor_cli *cli = hooks->sun->run->cli;
-	__attribute__((cleanup(mor_part_fini))) struct mor_part p = { .sun = hooks->sun, .typed = typed, .action = action };
+	struct mor_console *console = hooks->run->console;
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = hooks->run, .typed = typed, .action = action };
 	mortise_error err = { 0 };
-	int r = mor_part_run(&p, &err);
+	int r = mor_workspace_part_run(&p, &err);
 
 	if (mor_signals_count())
 		return;
 	if (r < 0 && p.err.code == 0)
 		p.err = err;
-	if (cli->console->json) {
+	if (console->json) {
 		mor_w_object(hooks->w);
 		write_members(&p, hooks->w);
 		mor_w_end(hooks->w);
 	}
 	if (p.err.code) {
-		struct mor_report report = report_of(&p);
+		struct mor_report report = part_report(&p);
 
-		mor_report_line(cli->console, &report);
+		mor_report_line(console, &report);
 		if (!hooks->exit_code)
 			hooks->exit_code = report.exit_code ? report.exit_code : mortise_status_exit_code(p.err.code);
-	} else if (!cli->console->json) {
+	} else if (!console->json) {
 		print_text(&p);
 	}
 }
 
 /* 1: it has the hook, 0: it has not. */
-static int has_hook(struct mor_sun *sun, const char *typed, const char *action, mortise_error *err)
+static int has_hook(struct mor_workspace_run *run, const char *typed, const char *action, mortise_error *err)
 {
-	struct mor_part p = { .sun = sun, .typed = typed };
-	int r = mor_part_load(&p, err);
+	struct mor_workspace_part p = { .run = run, .typed = typed };
+	int r = mor_workspace_part_load(&p, err);
 
 	if (r == 0)
-		r = offers(p.manifest, action);
-	mor_part_fini(&p);
+		r = manifest_offers(p.manifest, action);
+	mor_workspace_part_fini(&p);
 	return r;
 }
 
 /* All manifests are read before the first hook runs: a slip of the pen costs nothing. */
 static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err)
 {
-	struct mor_run *run = hooks->sun->run;
-	const struct mor_text_list *plugins = &run->plugins;
+	struct mor_workspace_run *run = hooks->run;
+	const struct mor_text_list *plugins = run->plugins;
 	size_t with = 0;
 
 	for (size_t i = 0; i < plugins->count; i++) {
-		int r = has_hook(hooks->sun, plugins->item[i], action, err);
+		int r = has_hook(hooks->run, plugins->item[i], action, err);
 
 		if (r < 0)
 			return r;
@@ -217,30 +216,30 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
 		if (hooks->exit_code && !run->args->keep_going) {
-			mor_note(run->cli->console, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
+			mor_note(run->console, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
 			continue;
 		}
-		if (has_hook(hooks->sun, plugins->item[i], action, NULL) > 0)
+		if (has_hook(hooks->run, plugins->item[i], action, NULL) > 0)
 			run_hook_of(hooks, plugins->item[i], action);
 		else
-			mor_note(run->cli->console, "%s: has no hook %s", plugins->item[i], run->args->hook);
+			mor_note(run->console, "%s: has no hook %s", plugins->item[i], run->args->hook);
 	}
 	return 0;
 }
 
-static int run_hook(struct mor_sun *sun, int *ret_exit, mortise_error *err)
+static int run_hook(struct mor_workspace_run *run, int *ret_exit, mortise_error *err)
 {
-	struct mor_cli *cli = sun->run->cli;
+	struct mor_console *console = run->console;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, action = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
-	struct hooks hooks = { .sun = sun, .w = &w };
+	struct hooks hooks = { .run = run, .w = &w };
 	int r;
 
-	mor_buf_printf(&action, "hook:%s", sun->run->args->hook);
+	mor_buf_printf(&action, "hook:%s", run->args->hook);
 	if (mor_buf_byte(&action, '\0') < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	mor_w_object(&w);
-	mor_w_pair(&w, "hook", sun->run->args->hook);
+	mor_w_pair(&w, "hook", run->args->hook);
 	mor_w_key(&w, "reports");
 	mor_w_array(&w);
 	r = run_hooks(&hooks, action.data, err);
@@ -250,50 +249,49 @@ static int run_hook(struct mor_sun *sun, int *ret_exit, mortise_error *err)
 	mor_w_end(&w);
 	if (r < 0)
 		return r;
-	if (cli->console->json)
-		mor_out_json(cli->console, mor_buf_view(&json));
+	if (console->json)
+		mor_out_json(console, mor_buf_view(&json));
 	*ret_exit = hooks.exit_code;
 	return 0;
 }
 
-static int read_context(struct mor_sun *sun, mortise_error *err)
+static int read_context(struct mor_workspace_run *run, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	int r;
 
-	if (!sun->run->args->context)
+	if (!run->args->context)
 		return 0;
-	r = mor_args_json("--context", sun->run->args->context, &text, &sun->context, err);
-	if (r == 0 && mor_json_type(mor_doc_root(sun->context)) != MOR_JSON_OBJECT)
+	r = mor_args_json("--context", run->args->context, &text, &run->context, err);
+	if (r == 0 && mor_json_type(mor_doc_root(run->context)) != MOR_JSON_OBJECT)
 		r = mor_fail(err, MORTISE_EINPUT, "--context: expected a JSON object, got %s",
-			     mor_json_type_name(mor_json_type(mor_doc_root(sun->context))));
+			     mor_json_type_name(mor_json_type(mor_doc_root(run->context))));
 	return r;
 }
 
-static bool lacks_command(const struct mor_words *words)
+static bool lacks_command(const struct mor_workspace_args *args)
 {
-	return words->count < 2 || strncmp(words->item[1], "--", 2) == 0;
+	return args->word_count < 2 || strncmp(args->words[1], "--", 2) == 0;
 }
 
-int mor_run_sunscreen(struct mor_run *run, int *ret_exit, mortise_error *err)
+int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
+			      const struct mor_text_list *plugins, int *ret_exit, mortise_error *err)
 {
-	struct mor_sun sun = { .run = run };
+	struct mor_workspace_run run = { .console = console, .args = args, .plugins = plugins };
 	int r;
 
-	if (run->args->gassist.system_info || run->args->gassist.session_limit)
-		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
-	if (!run->args->hook && lacks_command(&run->cli->words))
+	if (!args->hook && lacks_command(args))
 		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists them)",
-				run->typed);
-	r = mor_workspace_find(run->args->workspace, &sun.workspace, err);
+				plugins->item[0]);
+	r = mor_workspace_find(args->workspace, &run.workspace, err);
 	if (r == 0)
-		r = read_context(&sun, err);
-	if (r == 0 && run->args->hook && run->cli->words.unknown)
-		r = mor_fail(err, MORTISE_EINVAL, "unknown option %s: hooks take no flags", run->cli->words.unknown);
+		r = read_context(&run, err);
+	if (r == 0 && args->hook && args->unknown)
+		r = mor_fail(err, MORTISE_EINVAL, "unknown option %s: hooks take no flags", args->unknown);
 	if (r == 0)
-		r = run->args->hook ? run_hook(&sun, ret_exit, err) : run_command(&sun, ret_exit, err);
-	mor_run_words_fini(&sun.words);
-	mor_doc_free(sun.context);
-	mor_free(sun.workspace);
+		r = args->hook ? run_hook(&run, ret_exit, err) : run_command(&run, ret_exit, err);
+	mor_workspace_words_fini(&run.words);
+	mor_doc_free(run.context);
+	mor_free(run.workspace);
 	return r;
 }

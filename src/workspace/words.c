@@ -1,11 +1,11 @@
-#include "cli/run_words.h"
+#include "workspace/words.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 
-static int add_arg(struct mor_run_words *w, const char *word)
+static int add_arg(struct mor_workspace_words *w, const char *word)
 {
 	const char **grown = mor_realloc(w->args, (w->arg_count + 1) * sizeof(*grown));
 
@@ -16,14 +16,14 @@ static int add_arg(struct mor_run_words *w, const char *word)
 	return 0;
 }
 
-static int add_flag(struct mor_run_words *w, struct mor_slice name, const char *value)
+static int add_flag(struct mor_workspace_words *w, struct mor_slice name, const char *value)
 {
-	struct mor_run_flag *grown = mor_realloc(w->flags, (w->flag_count + 1) * sizeof(*grown));
+	struct mor_workspace_flag *grown = mor_realloc(w->flags, (w->flag_count + 1) * sizeof(*grown));
 
 	if (!grown)
 		return MORTISE_ENOMEM;
 	w->flags = grown;
-	grown[w->flag_count++] = (struct mor_run_flag){ name, value };
+	grown[w->flag_count++] = (struct mor_workspace_flag){ name, value };
 	return 0;
 }
 
@@ -33,7 +33,7 @@ static bool is_value(const char *word)
 }
 
 /* Returns how many words it was, or a status. */
-static int take_flag(struct mor_run_words *w, const char *const *at, mortise_error *err)
+static int take_flag(struct mor_workspace_words *w, const char *const *at, mortise_error *err)
 {
 	const char *name = at[0] + 2, *equals = strchr(name, '=');
 	size_t len = equals ? (size_t)(equals - name) : strlen(name);
@@ -46,7 +46,7 @@ static int take_flag(struct mor_run_words *w, const char *const *at, mortise_err
 	return r < 0 ? mor_fail(err, r, "out of memory") : next ? 2 : 1;
 }
 
-int mor_run_words_add(struct mor_run_words *w, const char *const *list, mortise_error *err)
+int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *list, mortise_error *err)
 {
 	int used;
 
@@ -64,14 +64,14 @@ int mor_run_words_add(struct mor_run_words *w, const char *const *list, mortise_
 	return 0;
 }
 
-void mor_run_words_fini(struct mor_run_words *w)
+void mor_workspace_words_fini(struct mor_workspace_words *w)
 {
 	mor_free(w->args);
 	mor_free(w->flags);
-	*w = (struct mor_run_words){ 0 };
+	*w = (struct mor_workspace_words){ 0 };
 }
 
-void mor_run_words_write_args(const struct mor_run_words *words, struct mor_writer *w)
+void mor_workspace_words_write_args(const struct mor_workspace_words *words, struct mor_writer *w)
 {
 	mor_w_array(w);
 	for (size_t i = 0; i < words->arg_count; i++)
@@ -79,7 +79,7 @@ void mor_run_words_write_args(const struct mor_run_words *words, struct mor_writ
 	mor_w_end(w);
 }
 
-static void write_value(const struct mor_run_flag *flag, struct mor_writer *w)
+static void write_value(const struct mor_workspace_flag *flag, struct mor_writer *w)
 {
 	if (flag->value)
 		mor_w_string(w, flag->value);
@@ -88,11 +88,11 @@ static void write_value(const struct mor_run_flag *flag, struct mor_writer *w)
 }
 
 /* Where the flag stands for the first time, the values of all its later ones are gathered. */
-void mor_run_words_write_flags(const struct mor_run_words *words, struct mor_writer *w)
+void mor_workspace_words_write_flags(const struct mor_workspace_words *words, struct mor_writer *w)
 {
 	mor_w_object(w);
 	for (size_t i = 0; i < words->flag_count; i++) {
-		const struct mor_run_flag *flag = &words->flags[i];
+		const struct mor_workspace_flag *flag = &words->flags[i];
 		size_t same = 0, before = 0;
 
 		for (size_t k = 0; k < words->flag_count; k++) {

@@ -1,0 +1,94 @@
+/*
+ * Sunscreen plugins at work in a workspace. What its files share:
+ *
+ *	run.c       a command, or a hook of several plugins; what is printed
+ *	part.c      one plugin's part in it: from its manifest to an answer that was verified
+ *	approve.c   the user's word for the network      declared.c  plugins by name
+ *	words.c     words -> arguments and flags         place.c     the workspace and its files
+ *	undo.c      what a run that fails has changed, undone
+ */
+#ifndef MOR_WORKSPACE_WORKSPACE_H
+#define MOR_WORKSPACE_WORKSPACE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "workspace/words.h"
+#include "workspace/undo.h"
+#include "manifest/manifest.h"
+#include "runner/runner.h"
+#include "wire/json.h"
+
+/* What is wanted. */
+struct mor_workspace_args {
+	const char *context;           /* JSON or @FILE: more members of a hook's context; or NULL        */
+	const char *hook;              /* NULL: a command                                                 */
+	const char *workspace;         /* NULL: the nearest directory upwards with a sunscreen.yml        */
+	const char *idl;               /* NULL: the one file in target/idl                                */
+	bool yes, keep_going, keep;
+	const char *const *words;      /* PLUGIN COMMAND WORD…; of a hook: PLUGIN…                        */
+	size_t word_count;
+	const char *const *tail;       /* what followed "--", or NULL                                     */
+	const char *unknown;           /* the first option among the words, or NULL                       */
+	const char *const *line;       /* all that was typed behind "mortise run", to be typed again      */
+	const struct mor_plugin_args *plugin;
+};
+
+/* What all plugins of one run share. */
+struct mor_workspace_run {
+	struct mor_console *console;
+	const struct mor_workspace_args *args;
+	const struct mor_text_list *plugins; /* where they are */
+	char *workspace;
+	struct mor_workspace_words words;    /* of a command; of a hook: empty */
+	struct mor_doc *context;             /* --context, or NULL */
+};
+
+/* Plugins by name: those that the workspace declares, in plugins[] of its sunscreen.yml. Fills *ret with one path for each of
+ * the words, or for a hook without words all that the workspace declares. A word that names a file is that file; another one is
+ * a source of plugins[], a manifest's name or the last part of a source.
+ * MORTISE_EMANIFEST, MORTISE_EINPUT (it means several), MORTISE_ENOTFOUND. */
+int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args, struct mor_text_list *ret,
+			   mortise_error *err);
+void mor_workspace_declared_free(struct mor_text_list *plugins);
+
+/* Runs the command of the first of `plugins`, or the hook of all of them. 0, with *ret_exit for what was told; or a status with
+ * err that nobody has told yet (MORTISE_EINVAL: a mistake of usage). */
+int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
+			      const struct mor_text_list *plugins, int *ret_exit, mortise_error *err);
+
+/* ---- between its files ---- */
+
+/* One plugin's part in it. */
+struct mor_workspace_part {
+	struct mor_workspace_run *run;
+	const char *typed, *action;
+	struct mor_manifest *manifest;
+	bool json;                    /* by sunscreen-plugin.json */
+	char *scratch;
+	unsigned scratch_made;        /* so many directories of it were not there before */
+	struct mor_workspace_undoing undoing;
+	bool closed;                  /* plugin and runner */
+	struct mor_text_list env, settings;
+	struct mor_text_list owned;    /* texts of ours in them */
+	struct mor_plugin_args plugin_args;
+	struct mor_runner runner;
+	mortise_plugin *plugin;
+	mortise_call *call;
+	char *result, *err_data;
+	struct mor_buf files;         /* files_written as it was verified: a JSON array */
+	mortise_error err;            /* code 0: it went well */
+	int64_t begun_ms, time_ms;
+};
+
+/* The manifest alone. MORTISE_EINVAL where it is no Sunscreen plugin. */
+int mor_workspace_part_load(struct mor_workspace_part *part, mortise_error *err);
+/* All of it, to the end of the process, and what it has changed undone if it failed. 0, and part->err tells how it went; or a
+ * status with err. */
+int mor_workspace_part_run(struct mor_workspace_part *part, mortise_error *err);
+void mor_workspace_part_fini(struct mor_workspace_part *part);
+
+/* 0: the plugin may have what it asks for. MORTISE_EINPUT with the command that grants it. */
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *manifest, const char *workspace, mortise_error *err);
+
+#endif
