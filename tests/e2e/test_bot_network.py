@@ -32,16 +32,17 @@ class NetworkCase(BotCase):
         self.process = self.start(self.file("bot.toml", text), *words)
         self.process.stdin.close()
         self.lines = queue.Queue()
-        reader = threading.Thread(target=self.follow, args=(self.process.stderr,), daemon=True)
+        reader = threading.Thread(target=self.follow, args=(self.process.stderr, self.lines), daemon=True)
         reader.start()
         self.addCleanup(reader.join, LIMIT)
         self.addCleanup(self.process.kill)
         self.told = []
 
-    def follow(self, stream):
+    @staticmethod
+    def follow(stream, lines):
         for line in stream:
-            self.lines.put(line)
-        self.lines.put(None)
+            lines.put(line)
+        lines.put(None)  # into its own queue: a later bot of the same test has another one
 
     def hears(self, part):
         """The next line on stderr that has this; those before it are in self.told."""
