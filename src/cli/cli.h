@@ -59,6 +59,8 @@ int mor_command_unknown(const char *name, mortise_error *err);
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err);
 /* Fills a struct mor_plugin_args (runner/runner.h). */
 extern const struct mor_option mor_plugin_option_table[];
+/* Fills a struct mor_converse_extra (converse/once.h), all but context. */
+extern const struct mor_option mor_gassist_options[];
 
 /* help.c */
 void mor_help_all(struct mor_cli *cli);

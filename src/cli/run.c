@@ -38,6 +38,24 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
+static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
+{
+	const struct mor_workspace_args *not_ours = &run->args->sunscreen;
+	const struct mor_words *words = &run->cli->words;
+	bool named = words->count > 1;
+	struct mor_converse_once once = {
+		.typed = run->typed, .function = named ? words->item[1] : NULL, .words = words->item + 1 + named,
+		.word_count = named ? words->count - 2 : 0, .tail = words->tail, .extra = run->args->gassist,
+		.plugin = &run->args->plugin,
+	};
+
+	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->yes)
+		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
+				run->typed);
+	once.extra.context = not_ours->context;
+	return mor_converse_once(run->cli->console, &once, exit_code, err);
+}
+
 static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	if (run->args->gassist.system_info || run->args->gassist.session_limit)
@@ -51,7 +69,7 @@ static const struct {
 	bool own_options;
 	mor_run_fn *run;
 } rows[] = {
-	{ "gassist", false, mor_run_gassist },
+	{ "gassist", false, run_gassist },
 	{ "sunscreen", true, run_sunscreen },
 	{ "sunscreen-json", true, run_sunscreen },
 	{ NULL, false, NULL },

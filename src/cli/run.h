@@ -8,13 +8,13 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
-#include "cli/run_gassist.h"
+#include "converse/once.h"
 #include "runner/runner.h"
 #include "workspace/workspace.h"
 
 struct mor_run_args {
 	struct mor_workspace_args sunscreen; /* its context is for both */
-	struct mor_gassist_args gassist; /* but for its context */
+	struct mor_converse_extra gassist; /* but for its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -31,6 +31,5 @@ struct mor_run {
 /* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for
  * what it has reported by itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
-mor_run_fn mor_run_gassist;
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "converse/once.h"
 #include "runner/runner.h"
 
 #define FIELD(name) offsetof(struct mor_plugin_args, name)
@@ -40,6 +41,17 @@ const struct mor_option mor_plugin_option_table[] = {
 	{ "show-wire", 0, NULL,
 	  "show each message on stderr: > to the plugin, < from it",
 	  MOR_OPT_FLAG, FIELD(show_wire), NULL },
+	{ 0 },
+};
+
+#define EXTRA(name) offsetof(struct mor_converse_extra, name)
+const struct mor_option mor_gassist_options[] = {
+	{ "system-info", 0, "TEXT",
+	  "what the plugin may know of this machine; @FILE is read",
+	  MOR_OPT_TEXT, EXTRA(system_info), NULL },
+	{ "session-limit", 0, "DURATION",
+	  "how long a conversation may last in all; default 5m, 0: no limit",
+	  MOR_OPT_TEXT, EXTRA(session_limit), NULL },
 	{ 0 },
 };
 

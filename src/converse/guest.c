@@ -2,19 +2,19 @@
 #include "base/error.h"
 #include "base/near.h"
 #include "base/text.h"
-#include "cli/chat.h"
-#include "cli/functions.h"
+#include "converse/converse.h"
+#include "converse/functions.h"
 #include "console/console.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const struct mor_value *mor_guest_about(const struct mor_guest *guest)
+const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest *guest)
 {
 	return mor_doc_root(guest->about);
 }
 
-static const char *name_of(const struct mor_guest *guest)
+static const char *name_of(const struct mor_converse_guest *guest)
 {
 	return mortise_plugin_name(guest->turn.plugin);
 }
@@ -22,7 +22,7 @@ static const char *name_of(const struct mor_guest *guest)
 /* ---- which plugin ---- */
 
 /* Others may have what `own` has: "a.f or b.f". */
-static int ambiguous(const struct mor_chat *chat, bool (*own)(const struct mor_guest *, const char *), const char *word, mortise_error *err)
+static int ambiguous(const struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	char shown[300];
@@ -34,22 +34,22 @@ static int ambiguous(const struct mor_chat *chat, bool (*own)(const struct mor_g
 	return mor_fail(err, MORTISE_EINPUT, "several plugins may be meant: say %s", shown);
 }
 
-static bool has_function(const struct mor_guest *guest, const char *word)
+static bool has_function(const struct mor_converse_guest *guest, const char *word)
 {
-	return guest->about && mor_function_find(mor_guest_about(guest), word);
+	return guest->about && mor_converse_function_find(mor_converse_guest_about(guest), word);
 }
 
-static bool may_have(const struct mor_guest *guest, const char *word)
+static bool may_have(const struct mor_converse_guest *guest, const char *word)
 {
 	(void)word;
-	return guest->about && mor_functions_open(mor_guest_about(guest));
+	return guest->about && mor_converse_functions_open(mor_converse_guest_about(guest));
 }
 
 /* The one guest of which `own` is true: 1; none: 0. */
-static int pick_one(struct mor_chat *chat, bool (*own)(const struct mor_guest *, const char *), const char *word, struct mor_pick *ret,
+static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, struct mor_converse_pick *ret,
 		    mortise_error *err)
 {
-	struct mor_guest *only = NULL;
+	struct mor_converse_guest *only = NULL;
 
 	for (size_t i = 0; i < chat->count; i++) {
 		if (!own(&chat->guests[i], word))
@@ -59,18 +59,18 @@ static int pick_one(struct mor_chat *chat, bool (*own)(const struct mor_guest *,
 		only = &chat->guests[i];
 	}
 	if (only)
-		*ret = (struct mor_pick){ only, word, mor_function_find(mor_guest_about(only), word) };
+		*ret = (struct mor_converse_pick){ only, word, mor_converse_function_find(mor_converse_guest_about(only), word) };
 	return only != NULL;
 }
 
-static int unknown(const struct mor_chat *chat, const struct mor_guest *only, const char *word, mortise_error *err)
+static int unknown(const struct mor_converse *chat, const struct mor_converse_guest *only, const char *word, mortise_error *err)
 {
 	struct mor_nearest near = { .word = word };
 	const char *best;
 
 	for (size_t i = 0; i < chat->count; i++)
 		if (chat->guests[i].about && (!only || only == &chat->guests[i]))
-			mor_functions_offer(mor_guest_about(&chat->guests[i]), &near);
+			mor_converse_functions_offer(mor_converse_guest_about(&chat->guests[i]), &near);
 	best = mor_nearest_best(&near);
 	if (!only && chat->count == 1)
 		only = &chat->guests[0];
@@ -79,21 +79,21 @@ static int unknown(const struct mor_chat *chat, const struct mor_guest *only, co
 }
 
 /* PLUGIN.FUNCTION. A plugin's name may have dots of its own. */
-static int pick_dotted(struct mor_chat *chat, const char *word, struct mor_pick *ret, mortise_error *err)
+static int pick_dotted(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err)
 {
 	for (size_t i = 0; i < chat->count; i++) {
-		struct mor_guest *guest = &chat->guests[i];
+		struct mor_converse_guest *guest = &chat->guests[i];
 		size_t len = strlen(name_of(guest));
 
 		if (!guest->about || strncmp(word, name_of(guest), len) != 0 || word[len] != '.' || !word[len + 1])
 			continue;
-		*ret = (struct mor_pick){ guest, word + len + 1, mor_function_find(mor_guest_about(guest), word + len + 1) };
+		*ret = (struct mor_converse_pick){ guest, word + len + 1, mor_converse_function_find(mor_converse_guest_about(guest), word + len + 1) };
 		return ret->listed || may_have(guest, word) ? 1 : unknown(chat, guest, ret->name, err);
 	}
 	return 0;
 }
 
-int mor_guests_pick(struct mor_chat *chat, const char *word, struct mor_pick *ret, mortise_error *err)
+int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err)
 {
 	int r = pick_one(chat, has_function, word, ret, err);
 
@@ -106,18 +106,18 @@ int mor_guests_pick(struct mor_chat *chat, const char *word, struct mor_pick *re
 	return r < 0 ? r : 0;
 }
 
-int mor_guests_passthrough(struct mor_chat *chat, struct mor_pick *ret, mortise_error *err)
+int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	size_t count = 0;
 	char shown[300];
 
 	for (size_t i = 0; i < chat->count; i++) {
-		const struct mor_value *function = chat->guests[i].about ? mor_function_passthrough(mor_guest_about(&chat->guests[i])) : NULL;
+		const struct mor_value *function = chat->guests[i].about ? mor_converse_function_passthrough(mor_converse_guest_about(&chat->guests[i])) : NULL;
 
 		if (!function)
 			continue;
-		*ret = (struct mor_pick){ &chat->guests[i], mor_json_text(mor_json_get(function, "name"), ""), function };
+		*ret = (struct mor_converse_pick){ &chat->guests[i], mor_json_text(mor_json_get(function, "name"), ""), function };
 		mor_buf_printf(&names, "%s/%s", count++ ? " or " : "", ret->name);
 	}
 	if (count < 2)
@@ -126,9 +126,9 @@ int mor_guests_passthrough(struct mor_chat *chat, struct mor_pick *ret, mortise_
 	return mor_fail(err, MORTISE_EINPUT, "several plugins take free text: say %s TEXT", shown);
 }
 
-struct mor_guest *mor_guests_waiting(const struct mor_chat *chat)
+struct mor_converse_guest *mor_converse_guests_waiting(const struct mor_converse *chat)
 {
-	struct mor_guest *last = NULL;
+	struct mor_converse_guest *last = NULL;
 
 	for (size_t i = 0; i < chat->count; i++)
 		if (chat->guests[i].in_session && (!last || chat->guests[i].asked > last->asked))
@@ -138,7 +138,7 @@ struct mor_guest *mor_guests_waiting(const struct mor_chat *chat)
 
 /* ---- the list ---- */
 
-static bool is_shared(const struct mor_chat *chat, const char *function)
+static bool is_shared(const struct mor_converse *chat, const char *function)
 {
 	size_t count = 0;
 
@@ -147,39 +147,39 @@ static bool is_shared(const struct mor_chat *chat, const char *function)
 	return count > 1;
 }
 
-static void list_function(const struct mor_guest *guest, const struct mor_value *function)
+static void list_function(const struct mor_converse_guest *guest, const struct mor_value *function)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
-	struct mor_cli *cli = guest->chat->cli;
+	struct mor_console *console = guest->chat->console;
 	char line[400], text[600];
 
 	if (is_shared(guest->chat, mor_json_text(mor_json_get(function, "name"), "")))
 		mor_buf_printf(&usage, "%s.", name_of(guest));
-	mor_function_usage(function, &usage);
-	mor_note(cli->console, "  %s/%s%s", mor_style_err(cli->console, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
-		 mor_style_err_end(cli->console));
+	mor_converse_function_usage(function, &usage);
+	mor_note(console, "  %s/%s%s", mor_style_err(console, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
+		 mor_style_err_end(console));
 	mor_printable(mor_json_string(mor_json_get(function, "description")), text, sizeof(text));
 	if (*text)
-		mor_note(cli->console, "      %s", text);
-	if (mor_function_passthrough(mor_guest_about(guest)) == function)
-		mor_note(cli->console, "      text without a slash goes to it, too");
+		mor_note(console, "      %s", text);
+	if (mor_converse_function_passthrough(mor_converse_guest_about(guest)) == function)
+		mor_note(console, "      text without a slash goes to it, too");
 }
 
-static void list_guest(const struct mor_guest *guest)
+static void list_guest(const struct mor_converse_guest *guest)
 {
-	const struct mor_value *list = mor_functions(mor_guest_about(guest));
+	const struct mor_value *list = mor_converse_functions(mor_converse_guest_about(guest));
 	struct mor_json_iter it = mor_json_iter(list);
-	struct mor_cli *cli = guest->chat->cli;
+	struct mor_console *console = guest->chat->console;
 
 	if (guest->chat->count > 1)
-		mor_note(cli->console, "%s%s%s", mor_style_err(cli->console, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(cli->console));
+		mor_note(console, "%s%s%s", mor_style_err(console, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(console));
 	if (!mor_json_size(list))
-		mor_note(cli->console, "the plugin does not say which functions it has; its documentation may");
+		mor_note(console, "the plugin does not say which functions it has; its documentation may");
 	while (mor_json_next(&it))
 		list_function(guest, it.value);
 }
 
-void mor_guests_list(const struct mor_chat *chat)
+void mor_converse_guests_list(const struct mor_converse *chat)
 {
 	for (size_t i = 0; i < chat->count; i++)
 		if (chat->guests[i].about)

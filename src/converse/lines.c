@@ -1,4 +1,4 @@
-#include "cli/chat_line.h"
+#include "converse/lines.h"
 
 #include <errno.h>
 #include <histedit.h>
@@ -16,8 +16,8 @@
 
 #define REMEMBERED 500 /* lines of history */
 
-struct mor_lines {
-	struct mor_runner *session;
+struct mor_converse_lines {
+	struct mor_runner *runner;
 	EditLine *edit;    /* NULL: no terminal */
 	History *history;
 	char *prompt;      /* libedit asks for it again and again */
@@ -25,15 +25,15 @@ struct mor_lines {
 	size_t taken;      /* of it: the line given out last */
 	bool at_eof;
 	bool prompting;    /* a prompt is on the screen */
-	enum mor_line why; /* why reading a character ended the line */
+	enum mor_converse_line why; /* why reading a character ended the line */
 };
 
 /* ---- waiting ---- */
 
 /* Until stdin has something. false: a signal came. The host's descriptor is readable for its time limits too. */
-static bool wait_for_input(struct mor_lines *l)
+static bool wait_for_input(struct mor_converse_lines *l)
 {
-	mortise_host *host = l->session->host;
+	mortise_host *host = l->runner->host;
 
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -50,16 +50,16 @@ static bool wait_for_input(struct mor_lines *l)
 	}
 }
 
-static enum mor_line after_signal(void)
+static enum mor_converse_line after_signal(void)
 {
-	return mor_signals_take_interrupt() ? MOR_LINE_INTERRUPT : MOR_LINE_STOP;
+	return mor_signals_take_interrupt() ? MOR_CONVERSE_LINE_INTERRUPT : MOR_CONVERSE_LINE_STOP;
 }
 
 /* ---- a terminal ---- */
 
 static char *prompt_of(EditLine *edit)
 {
-	struct mor_lines *l = NULL;
+	struct mor_converse_lines *l = NULL;
 
 	el_get(edit, EL_CLIENTDATA, &l);
 	return l->prompt ? l->prompt : "";
@@ -69,7 +69,7 @@ static char *prompt_of(EditLine *edit)
 static int get_char(EditLine *edit, wchar_t *ret)
 {
 	mbstate_t state = { 0 };
-	struct mor_lines *l = NULL;
+	struct mor_converse_lines *l = NULL;
 	char byte;
 
 	el_get(edit, EL_CLIENTDATA, &l);
@@ -98,41 +98,41 @@ static int get_char(EditLine *edit, wchar_t *ret)
 	}
 }
 
-static int next_edited(struct mor_lines *l, enum mor_line *ret_kind, const char **ret_line)
+static int next_edited(struct mor_converse_lines *l, enum mor_converse_line *ret_kind, const char **ret_line)
 {
 	HistEvent event;
 	const char *line;
 	size_t len;
 	int count = 0;
 
-	l->why = MOR_LINE_END;
+	l->why = MOR_CONVERSE_LINE_END;
 	l->prompting = true;
 	el_resize(l->edit);
 	el_set(l->edit, EL_PREP_TERM, 1); /* before the prompt invites to type, not after */
 	line = el_gets(l->edit, &count);
 	l->prompting = false;
 	if (!line || count <= 0) {
-		mor_out_text(l->session->console, "\n");
-		mor_out_flush(l->session->console);
+		mor_out_text(l->runner->console, "\n");
+		mor_out_flush(l->runner->console);
 		*ret_kind = l->why;
 		return 0;
 	}
 	len = (size_t)count;
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		len--;
-	mor_buf_reset(&l->buf, MOR_LINE_LIMIT);
+	mor_buf_reset(&l->buf, MOR_CONVERSE_LINE_LIMIT);
 	mor_buf_append(&l->buf, line, len);
 	mor_buf_byte(&l->buf, '\0');
 	if (mor_buf_failed(&l->buf))
 		return MORTISE_ENOMEM;
 	if (len)
 		history(l->history, &event, H_ENTER, l->buf.data);
-	*ret_kind = MOR_LINE_READ;
+	*ret_kind = MOR_CONVERSE_LINE_READ;
 	*ret_line = l->buf.data;
 	return 0;
 }
 
-static bool open_terminal(struct mor_lines *l)
+static bool open_terminal(struct mor_converse_lines *l)
 {
 	HistEvent event;
 
@@ -156,7 +156,7 @@ static bool open_terminal(struct mor_lines *l)
 
 /* ---- a file ---- */
 
-static void end_line_at(struct mor_lines *l, size_t len, size_t taken)
+static void end_line_at(struct mor_converse_lines *l, size_t len, size_t taken)
 {
 	if (len && l->buf.data[len - 1] == '\r')
 		len--;
@@ -164,7 +164,7 @@ static void end_line_at(struct mor_lines *l, size_t len, size_t taken)
 	l->taken = taken;
 }
 
-static int next_read(struct mor_lines *l, enum mor_line *ret_kind, const char **ret_line, mortise_error *err)
+static int next_read(struct mor_converse_lines *l, enum mor_converse_line *ret_kind, const char **ret_line, mortise_error *err)
 {
 	mor_buf_consume(&l->buf, l->taken);
 	l->taken = 0;
@@ -173,12 +173,12 @@ static int next_read(struct mor_lines *l, enum mor_line *ret_kind, const char **
 		ssize_t n;
 
 		*ret_line = l->buf.data;
-		*ret_kind = MOR_LINE_READ;
+		*ret_kind = MOR_CONVERSE_LINE_READ;
 		if (newline) {
 			end_line_at(l, (size_t)(newline - l->buf.data), (size_t)(newline - l->buf.data) + 1);
 			return 0;
 		}
-		if (l->buf.len > MOR_LINE_LIMIT)
+		if (l->buf.len > MOR_CONVERSE_LINE_LIMIT)
 			return mor_fail(err, MORTISE_EINPUT, "stdin: a line is longer than 1 MiB");
 		if (mor_buf_reserve(&l->buf, 65536) < 0)
 			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
@@ -186,7 +186,7 @@ static int next_read(struct mor_lines *l, enum mor_line *ret_kind, const char **
 			size_t len = l->buf.len;
 
 			*ret_line = l->buf.data;
-			*ret_kind = len ? MOR_LINE_READ : MOR_LINE_END;
+			*ret_kind = len ? MOR_CONVERSE_LINE_READ : MOR_CONVERSE_LINE_END;
 			end_line_at(l, len, len);
 			return 0;
 		}
@@ -204,19 +204,19 @@ static int next_read(struct mor_lines *l, enum mor_line *ret_kind, const char **
 
 /* ---- both ---- */
 
-struct mor_lines *mor_lines_new(struct mor_runner *session)
+struct mor_converse_lines *mor_converse_lines_new(struct mor_runner *runner)
 {
-	struct mor_lines *l = mor_zalloc(sizeof(*l));
+	struct mor_converse_lines *l = mor_zalloc(sizeof(*l));
 
 	if (!l)
 		return NULL;
-	l->session = session;
-	if (isatty(STDIN_FILENO) && session->console->out_terminal && !open_terminal(l))
-		return mor_lines_free(l);
+	l->runner = runner;
+	if (isatty(STDIN_FILENO) && runner->console->out_terminal && !open_terminal(l))
+		return mor_converse_lines_free(l);
 	return l;
 }
 
-struct mor_lines *mor_lines_free(struct mor_lines *l)
+struct mor_converse_lines *mor_converse_lines_free(struct mor_converse_lines *l)
 {
 	if (!l)
 		return NULL;
@@ -230,12 +230,12 @@ struct mor_lines *mor_lines_free(struct mor_lines *l)
 	return NULL;
 }
 
-bool mor_lines_terminal(const struct mor_lines *l)
+bool mor_converse_lines_terminal(const struct mor_converse_lines *l)
 {
 	return l->edit;
 }
 
-int mor_lines_next(struct mor_lines *l, const char *prompt, enum mor_line *ret_kind, const char **ret_line,
+int mor_converse_lines_next(struct mor_converse_lines *l, const char *prompt, enum mor_converse_line *ret_kind, const char **ret_line,
 		   mortise_error *err)
 {
 	int r;
@@ -244,20 +244,20 @@ int mor_lines_next(struct mor_lines *l, const char *prompt, enum mor_line *ret_k
 		return next_read(l, ret_kind, ret_line, err);
 	mor_free(l->prompt);
 	l->prompt = mor_strdup(prompt);
-	mor_out_flush(l->session->console);
+	mor_out_flush(l->runner->console);
 	r = next_edited(l, ret_kind, ret_line);
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
-void mor_lines_make_room(struct mor_lines *l)
+void mor_converse_lines_make_room(struct mor_converse_lines *l)
 {
 	if (!l || !l->prompting)
 		return;
-	mor_out_text(l->session->console, "\r\033[K");
-	mor_out_flush(l->session->console);
+	mor_out_text(l->runner->console, "\r\033[K");
+	mor_out_flush(l->runner->console);
 }
 
-void mor_lines_redraw(struct mor_lines *l)
+void mor_converse_lines_redraw(struct mor_converse_lines *l)
 {
 	if (l && l->prompting)
 		el_set(l->edit, EL_REFRESH);

@@ -1,6 +1,5 @@
-#include "cli/run_gassist.h"
+#include "converse/once.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,22 +7,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "cli/chat_words.h"
-#include "cli/functions.h"
+#include "converse/words.h"
+#include "converse/functions.h"
 #include "console/console.h"
-#include "cli/run.h"
-#include "cli/turn.h"
-
-#define FIELD(name) offsetof(struct mor_gassist_args, name)
-const struct mor_option mor_gassist_options[] = {
-	{ "system-info", 0, "TEXT",
-	  "what the plugin may know of this machine; @FILE is read",
-	  MOR_OPT_TEXT, FIELD(system_info), NULL },
-	{ "session-limit", 0, "DURATION",
-	  "how long a conversation may last in all; default 5m, 0: no limit",
-	  MOR_OPT_TEXT, FIELD(session_limit), NULL },
-	{ 0 },
-};
+#include "converse/turn.h"
 
 static int add_context(const char *word, struct mor_writer *w, mortise_error *err)
 {
@@ -56,7 +43,7 @@ static int add_system_info(const char *word, struct mor_writer *w, mortise_error
 	return 0;
 }
 
-int mor_gassist_prepare(struct mor_runner *session, const struct mor_gassist_args *args, struct mor_buf *ret_extra,
+int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args, struct mor_buf *ret_extra,
 			mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_extra };
@@ -66,7 +53,7 @@ int mor_gassist_prepare(struct mor_runner *session, const struct mor_gassist_arg
 	if (args->session_limit && !mor_parse_duration_ms(mor_slice_of(args->session_limit), &ms))
 		return mor_fail(err, MORTISE_EINVAL, "--session-limit \"%s\": expected a duration such as 5m or 90s, or 0", args->session_limit);
 	if (args->session_limit)
-		r = mor_runner_set(session, "limits.session=", args->session_limit, err);
+		r = mor_runner_set(runner, "limits.session=", args->session_limit, err);
 	if (r < 0 || (!args->context && !args->system_info))
 		return r;
 	mor_w_object(&w);
@@ -80,11 +67,11 @@ int mor_gassist_prepare(struct mor_runner *session, const struct mor_gassist_arg
 	return r;
 }
 
-/* ---- run ---- */
+/* ---- the function ---- */
 
 struct function_run {
-	struct mor_runner session;
-	struct mor_turn turn;
+	struct mor_runner runner;
+	struct mor_converse_turn turn;
 	struct mor_doc *about;
 	struct mor_buf extra, arguments;
 };
@@ -111,86 +98,79 @@ static int find_function(struct function_run *f, const char *name, const struct 
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", f->turn.typed, mortise_status_text(r));
 	about = mor_doc_root(f->about);
-	*ret = mor_function_find(about, name);
-	if (*ret || mor_functions_open(about))
+	*ret = mor_converse_function_find(about, name);
+	if (*ret || mor_converse_functions_open(about))
 		return 0;
-	mor_functions_offer(about, &near);
+	mor_converse_functions_offer(about, &near);
 	best = mor_nearest_best(&near);
 	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s%s' lists them)",
 			mortise_plugin_name(f->turn.plugin), name, best ? ": did you mean \"" : "", best ? best : "",
-			best ? "\"?" : "", dialect_option(f->session.args->dialect, option), f->turn.typed);
+			best ? "\"?" : "", dialect_option(f->runner.args->dialect, option), f->turn.typed);
 }
 
 /* KEY=VALUE, also behind "--"; a lone text where the manifest says that there is only one parameter. */
-static int take_arguments(struct function_run *f, const struct mor_words *words, mortise_error *err)
+static int take_arguments(struct function_run *f, const struct mor_converse_once *once, mortise_error *err)
 {
 	const struct mor_value *function = NULL;
 	const char **all;
-	size_t count = words->count - 2, more = 0;
-	int r = find_function(f, words->item[1], &function, err);
+	size_t count = once->word_count, more = 0;
+	int r = find_function(f, once->function, &function, err);
 
 	if (r < 0)
 		return r;
 
-	while (words->tail && words->tail[more])
+	while (once->tail && once->tail[more])
 		more++;
 	all = mor_zalloc((count + more + 1) * sizeof(*all));
 	if (!all)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	memcpy(all, words->item + 2, count * sizeof(*all));
+	memcpy(all, once->words, count * sizeof(*all));
 	if (more)
-		memcpy(all + count, words->tail, more * sizeof(*all));
-	r = mor_chat_arguments(all, count + more == 1 ? all[0] : NULL, count + more, function, &f->arguments, err);
+		memcpy(all + count, once->tail, more * sizeof(*all));
+	r = mor_converse_arguments(all, count + more == 1 ? all[0] : NULL, count + more, function, &f->arguments, err);
 	mor_free(all);
 	return r;
 }
 
-static int open_plugin(struct mor_run *run, struct function_run *f, mortise_error *err)
+static int open_plugin(struct mor_console *console, const struct mor_converse_once *once, struct function_run *f,
+		       mortise_error *err)
 {
-	struct mor_gassist_args args = run->args->gassist;
 	mortise_plugin_options opt;
-	int r = mor_runner_open(&f->session, run->cli->console, &run->args->plugin, NULL, err);
+	int r = mor_runner_open(&f->runner, console, once->plugin, NULL, err);
 
-	args.context = run->args->sunscreen.context;
 	if (r == 0)
-		r = mor_gassist_prepare(&f->session, &args, &f->extra, err);
+		r = mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&f->session, run->typed, NULL, &opt);
+	mor_runner_plugin_options(&f->runner, once->typed, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one function is wanted, not a second try behind its error */
-	f->turn = (struct mor_turn){ .session = &f->session, .typed = run->typed,
+	f->turn = (struct mor_converse_turn){ .runner = &f->runner, .typed = once->typed,
 				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
-	return mortise_plugin_new(f->session.host, &opt, &f->turn.plugin, err);
+	return mortise_plugin_new(f->runner.host, &opt, &f->turn.plugin, err);
 }
 
-int mor_run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
+int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code, mortise_error *err)
 {
-	const struct mor_words *words = &run->cli->words;
-	const struct mor_run_args *args = run->args;
-	const struct mor_workspace_args *not_ours = &args->sunscreen;
 	struct function_run f = { 0 };
 	char option[80];
 	int r;
 
-	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->yes)
-		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
-				run->typed);
-	if (words->count < 2)
+	if (!once->function)
 		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s%s' lists them)",
-				dialect_option(args->plugin.dialect, option), run->typed);
-	r = open_plugin(run, &f, err);
+				dialect_option(once->plugin->dialect, option), once->typed);
+	r = open_plugin(console, once, &f, err);
 	if (r == 0)
-		r = take_arguments(&f, words, err);
+		r = take_arguments(&f, once, err);
 	if (r == 0) {
-		r = mor_turn_run(&f.turn, words->item[1], (mortise_json){ f.arguments.data, f.arguments.len }, err);
-		mor_runner_stop_plugin(&f.session, f.turn.plugin);
+		r = mor_converse_turn_run(&f.turn, once->function, (mortise_json){ f.arguments.data, f.arguments.len }, err);
+		mor_runner_stop_plugin(&f.runner, f.turn.plugin);
 		*exit_code = f.turn.exit_code;
 	}
-	if (r == 0 && f.turn.keep && !run->cli->console->json)
-		mor_note(run->cli->console, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
-			 dialect_option(args->plugin.dialect, option), run->typed);
+	if (r == 0 && f.turn.keep && !console->json)
+		mor_note(console, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
+			 dialect_option(once->plugin->dialect, option), once->typed);
 	mortise_plugin_unref(f.turn.plugin);
-	mor_runner_close(&f.session);
+	mor_runner_close(&f.runner);
 	mor_doc_free(f.about);
 	mor_buf_fini(&f.extra);
 	mor_buf_fini(&f.arguments);

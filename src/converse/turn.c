@@ -1,4 +1,4 @@
-#include "cli/turn.h"
+#include "converse/turn.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@
 /* ---- for people ---- */
 
 /* A plugin's text must not steer the terminal; its lines and tabs may stay. A pipe gets it as it is. */
-static void print_text(struct mor_turn *turn, struct mor_slice text)
+static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
 {
-	struct mor_console *console = turn->session->console;
+	struct mor_console *console = turn->runner->console;
 
 	if (!text.len)
 		return;
@@ -33,18 +33,18 @@ static void print_text(struct mor_turn *turn, struct mor_slice text)
 		mor_out(console, text);
 }
 
-static void end_line(struct mor_turn *turn)
+static void end_line(struct mor_converse_turn *turn)
 {
 	if (turn->in_line)
-		mor_out_text(turn->session->console, "\n");
+		mor_out_text(turn->runner->console, "\n");
 	turn->in_line = false;
 }
 
 /* A string is text; anything else is JSON on lines of its own; null is nothing. */
-static void print_value(struct mor_turn *turn, const struct mor_value *value)
+static void print_value(struct mor_converse_turn *turn, const struct mor_value *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_console *console = turn->session->console;
+	struct mor_console *console = turn->runner->console;
 
 	if (mor_json_type(value) <= MOR_JSON_NULL)
 		return;
@@ -71,7 +71,7 @@ static const struct mor_value *data_of(const struct mor_value *result)
 	return result;
 }
 
-static void print_json(struct mor_turn *turn, const struct mor_value *data, bool more)
+static void print_json(struct mor_converse_turn *turn, const struct mor_value *data, bool more)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -91,24 +91,24 @@ static void print_json(struct mor_turn *turn, const struct mor_value *data, bool
 		mor_w_pair_int(&w, "time_ms", mor_clock_ms() - turn->begun_ms);
 	}
 	mor_w_end(&w);
-	mor_out_json_line(turn->session->console, mor_buf_view(&json));
+	mor_out_json_line(turn->runner->console, mor_buf_view(&json));
 }
 
-static void show(struct mor_turn *turn, const struct mor_value *data, bool more)
+static void show(struct mor_converse_turn *turn, const struct mor_value *data, bool more)
 {
-	if (turn->session->console->json) {
+	if (turn->runner->console->json) {
 		print_json(turn, data, more);
 		return;
 	}
 	print_value(turn, data);
 	if (!more)
 		end_line(turn);
-	mor_out_flush(turn->session->console);
+	mor_out_flush(turn->runner->console);
 }
 
 static void on_reply(const mortise_reply *reply, void *arg)
 {
-	struct mor_turn *turn = arg;
+	struct mor_converse_turn *turn = arg;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_slice text = { reply->result.text ? reply->result.text : "null", reply->result.text ? reply->result.len : 4 };
 	const struct mor_value *root;
@@ -119,10 +119,10 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		end_line(turn);
 		turn->failure = *reply->error;
 		if (!turn->cancelled)
-			turn->exit_code = mor_report_fail(turn->session->console, &(struct mor_report){ .error = reply->error,
+			turn->exit_code = mor_report_fail(turn->runner->console, &(struct mor_report){ .error = reply->error,
 												 .data = reply->error_data,
 												 .plugin = turn->typed,
-												 .dialect = turn->session->args->dialect });
+												 .dialect = turn->runner->args->dialect });
 		return;
 	}
 	/* What the library has passed parses again, unless memory is gone. */
@@ -137,30 +137,30 @@ static void on_reply(const mortise_reply *reply, void *arg)
 /* Nobody reads any more: the rest of the answer is of no use. */
 static bool settled(void *arg)
 {
-	const struct mor_turn *turn = arg;
+	const struct mor_converse_turn *turn = arg;
 
-	return !turn->call || mor_out_broken(turn->session->console);
+	return !turn->call || mor_out_broken(turn->runner->console);
 }
 
 static bool gone(void *arg)
 {
-	return !((const struct mor_turn *)arg)->call;
+	return !((const struct mor_converse_turn *)arg)->call;
 }
 
 /* The last callback still comes, in a later turn of the loop: it must find this struct. */
-static void cancel(struct mor_turn *turn)
+static void cancel(struct mor_converse_turn *turn)
 {
 	turn->cancelled = true;
 	mortise_call_cancel(turn->call);
 	while (!gone(turn))
-		mortise_host_wait(turn->session->host, -1);
+		mortise_host_wait(turn->runner->host, -1);
 }
 
-int mor_turn_run(struct mor_turn *turn, const char *action, mortise_json params, mortise_error *err)
+int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params, mortise_error *err)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt),
-		.timeout_ms = turn->session->timeout_ms,
+		.timeout_ms = turn->runner->timeout_ms,
 		.on_reply = on_reply,
 		.arg = turn,
 		.extra = turn->extra,
@@ -173,7 +173,7 @@ int mor_turn_run(struct mor_turn *turn, const char *action, mortise_json params,
 	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(turn->session, settled, turn);
+	r = mor_runner_run(turn->runner, settled, turn);
 	if (turn->call)
 		cancel(turn);
 	end_line(turn);

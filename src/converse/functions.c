@@ -1,4 +1,4 @@
-#include "cli/functions.h"
+#include "converse/functions.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,16 +12,16 @@
 
 /* ---- the list ---- */
 
-const struct mor_value *mor_functions(const struct mor_value *about)
+const struct mor_value *mor_converse_functions(const struct mor_value *about)
 {
 	const struct mor_value *list = mor_json_get(about, "actions");
 
 	return mor_json_size(list) ? list : mor_json_at(about, "/identity/commands");
 }
 
-const struct mor_value *mor_function_find(const struct mor_value *about, const char *name)
+const struct mor_value *mor_converse_function_find(const struct mor_value *about, const char *name)
 {
-	struct mor_json_iter it = mor_json_iter(mor_functions(about));
+	struct mor_json_iter it = mor_json_iter(mor_converse_functions(about));
 
 	while (mor_json_next(&it))
 		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), name))
@@ -29,14 +29,14 @@ const struct mor_value *mor_function_find(const struct mor_value *about, const c
 	return NULL;
 }
 
-bool mor_functions_open(const struct mor_value *about)
+bool mor_converse_functions_open(const struct mor_value *about)
 {
 	return !mor_json_size(mor_json_get(about, "actions")) || mor_json_bool(mor_json_get(about, "more_actions"), false);
 }
 
-void mor_functions_offer(const struct mor_value *about, struct mor_nearest *near)
+void mor_converse_functions_offer(const struct mor_value *about, struct mor_nearest *near)
 {
-	struct mor_json_iter it = mor_json_iter(mor_functions(about));
+	struct mor_json_iter it = mor_json_iter(mor_converse_functions(about));
 
 	while (mor_json_next(&it))
 		mor_nearest_offer(near, mor_json_text(mor_json_get(it.value, "name"), ""));
@@ -47,7 +47,7 @@ static bool is_passthrough(const struct mor_value *function)
 	return mor_json_bool(mor_json_get(function, "passthrough"), false);
 }
 
-const struct mor_value *mor_function_passthrough(const struct mor_value *about)
+const struct mor_value *mor_converse_function_passthrough(const struct mor_value *about)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(about, "actions"));
 
@@ -79,12 +79,12 @@ static bool is_text(const struct mor_value *schema)
 	return mor_slice_is(mor_json_string(mor_json_get(schema, "type")), "string");
 }
 
-bool mor_function_wants_text(const struct mor_value *function, struct mor_slice parameter)
+bool mor_converse_function_wants_text(const struct mor_value *function, struct mor_slice parameter)
 {
 	return is_text(mor_json_get_slice(properties_of(function), parameter));
 }
 
-const char *mor_function_text_parameter(const struct mor_value *function)
+const char *mor_converse_function_text_parameter(const struct mor_value *function)
 {
 	const struct mor_value *properties = properties_of(function);
 	struct mor_json_iter it = mor_json_iter(properties);
@@ -105,7 +105,7 @@ const char *mor_function_text_parameter(const struct mor_value *function)
 	return musts == 1 ? required : first;
 }
 
-int mor_function_usage(const struct mor_value *function, struct mor_buf *out)
+int mor_converse_function_usage(const struct mor_value *function, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(properties_of(function));
 
@@ -121,7 +121,7 @@ int mor_function_usage(const struct mor_value *function, struct mor_buf *out)
 
 /* ---- arguments ---- */
 
-int mor_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
+int mor_converse_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
 	char what[260], shown[220];
@@ -130,7 +130,7 @@ int mor_function_refuse(const struct mor_value *function, mortise_error *err, co
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	mor_function_usage(function, &usage);
+	mor_converse_function_usage(function, &usage);
 	return mor_fail(err, MORTISE_EINPUT, "%s%s: %s", what, what[strlen(what) - 1] == '?' ? " Usage" : "; usage",
 			mor_printable(mor_buf_view(&usage), shown, sizeof(shown)));
 }
@@ -150,7 +150,7 @@ static int unknown(const struct mor_value *function, struct mor_slice given, mor
 	while (mor_json_next(&it))
 		mor_nearest_offer(&near, it.name.ptr);
 	best = mor_nearest_best(&near);
-	return mor_function_refuse(function, err, "\"%s\" has no argument \"%s\"%s%.80s%s", name_of(function, name), word,
+	return mor_converse_function_refuse(function, err, "\"%s\" has no argument \"%s\"%s%.80s%s", name_of(function, name), word,
 				   best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
@@ -212,11 +212,11 @@ static int check_value(const struct mor_value *function, struct mor_slice name, 
 	if (mor_json_type(value) == MOR_JSON_NULL)
 		return 0; /* as good as absent */
 	if (!fits(type, value))
-		return mor_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s", quoted,
+		return mor_converse_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s", quoted,
 					   mor_printable_value(type, wanted, sizeof(wanted)),
 					   mor_json_type_name(mor_json_type(value)), given);
 	if (!is_listed(values, value))
-		return mor_function_refuse(function, err, "argument \"%s\" must be one of %s, not %s", quoted,
+		return mor_converse_function_refuse(function, err, "argument \"%s\" must be one of %s, not %s", quoted,
 					   mor_printable_value(values, wanted, sizeof(wanted)), given);
 	return 0;
 }
@@ -234,13 +234,13 @@ static int check_required(const struct mor_value *function, const struct mor_val
 
 		if (!wanted.ptr || (value && (mor_json_type(value) != MOR_JSON_NULL || fits(type, value))))
 			continue;
-		return mor_function_refuse(function, err, "\"%s\" needs the argument \"%s\"", name_of(function, name),
+		return mor_converse_function_refuse(function, err, "\"%s\" needs the argument \"%s\"", name_of(function, name),
 					   mor_excerpt(wanted, missing, sizeof(missing)));
 	}
 	return 0;
 }
 
-int mor_function_check(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
+int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
 {
 	const struct mor_value *properties = properties_of(function);
 	struct mor_json_iter it = mor_json_iter(arguments);

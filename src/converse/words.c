@@ -1,4 +1,4 @@
-#include "cli/chat_words.h"
+#include "converse/words.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "cli/functions.h"
+#include "converse/functions.h"
 
 static bool is_blank(char c)
 {
@@ -32,18 +32,18 @@ static bool take_word(const char **line, struct mor_buf *store)
 	return !quote;
 }
 
-int mor_chat_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CHAT_WORDS],
-		   const char *ret_rest[MOR_CHAT_WORDS], size_t *ret_count, mortise_error *err)
+int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CONVERSE_WORDS],
+		   const char *ret_rest[MOR_CONVERSE_WORDS], size_t *ret_count, mortise_error *err)
 {
-	size_t count = 0, at = 0, starts[MOR_CHAT_WORDS];
+	size_t count = 0, at = 0, starts[MOR_CONVERSE_WORDS];
 
 	for (;;) {
 		while (is_blank(*line))
 			line++;
 		if (!*line)
 			break;
-		if (count == MOR_CHAT_WORDS)
-			return mor_fail(err, MORTISE_EINPUT, "more than %d words in one line", MOR_CHAT_WORDS);
+		if (count == MOR_CONVERSE_WORDS)
+			return mor_fail(err, MORTISE_EINPUT, "more than %d words in one line", MOR_CONVERSE_WORDS);
 		starts[count] = store->len;
 		ret_rest[count++] = line;
 		if (!take_word(&line, store))
@@ -74,7 +74,7 @@ static const char *text_value(const char *word, const struct mor_value *function
 
 	if (word[len] != '=' || len == 0 || word[len - 1] == ':' || word[len + 1] == '@')
 		return NULL;
-	return mor_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 : NULL;
+	return mor_converse_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 : NULL;
 }
 
 static int add_pair(struct mor_tree *tree, const char *word, const struct mor_value *function, mortise_error *err)
@@ -84,7 +84,7 @@ static int add_pair(struct mor_tree *tree, const char *word, const struct mor_va
 	int r;
 
 	if (!text && !mor_args_is_pair(word) && function)
-		return mor_function_refuse(function, err, "\"%s\" is no KEY=VALUE", word);
+		return mor_converse_function_refuse(function, err, "\"%s\" is no KEY=VALUE", word);
 	if (!text)
 		return mor_args_pair(tree, "argument", word, err);
 	mor_buf_json_string(&json, mor_slice_of(text));
@@ -105,7 +105,7 @@ static int pairs(const char *const *words, size_t count, const struct mor_value 
 	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
 }
 
-int mor_chat_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err)
+int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_json };
 
@@ -120,8 +120,8 @@ static int lone_value(const char *parameter, const char *text, const struct mor_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
 
-	if (mor_function_wants_text(function, mor_slice_of(parameter)))
-		return mor_chat_text_argument(parameter, text, ret_json, err);
+	if (mor_converse_function_wants_text(function, mor_slice_of(parameter)))
+		return mor_converse_text_argument(parameter, text, ret_json, err);
 	mor_buf_printf(&pair, "%s=%s", parameter, text);
 	mor_buf_byte(&pair, '\0');
 	if (mor_buf_failed(&pair))
@@ -134,13 +134,13 @@ static int check(const struct mor_value *function, struct mor_buf *json, mortise
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = function ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, &doc, err) : 0;
 
-	return r < 0 || !function ? r : mor_function_check(function, mor_doc_root(doc), err);
+	return r < 0 || !function ? r : mor_converse_function_check(function, mor_doc_root(doc), err);
 }
 
-int mor_chat_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
+int mor_converse_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
 		       struct mor_buf *ret_json, mortise_error *err)
 {
-	const char *parameter = function ? mor_function_text_parameter(function) : NULL;
+	const char *parameter = function ? mor_converse_function_text_parameter(function) : NULL;
 	bool quoted = rest && (*rest == '\'' || *rest == '"'); /* as one does for a shell */
 	int r;
 
@@ -153,7 +153,7 @@ int mor_chat_arguments(const char *const *words, const char *rest, size_t count,
 	return r < 0 ? r : check(function, ret_json, err);
 }
 
-int mor_chat_context(mortise_json extra, const char *text, struct mor_buf *ret, mortise_error *err)
+int mor_converse_context(mortise_json extra, const char *text, struct mor_buf *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_writer w = { .out = ret };

@@ -1,6 +1,6 @@
 /* What a line of a chat means: the command behind "/", its arguments, or plain text. */
-#ifndef MOR_CLI_CHAT_WORDS_H
-#define MOR_CLI_CHAT_WORDS_H
+#ifndef MOR_CONVERSE_WORDS_H
+#define MOR_CONVERSE_WORDS_H
 
 #include <stddef.h>
 
@@ -12,19 +12,19 @@
 /* Words as a shell would see them: blanks part them, '…' and "…" and a backslash keep them together. The words stand in
  * `store`, which the caller frees; `ret_rest[i]` is the rest of the line from word i on, as it was typed. MORTISE_EINPUT: a
  * quote is open, or there are too many. */
-#define MOR_CHAT_WORDS 64
-int mor_chat_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CHAT_WORDS],
-		   const char *ret_rest[MOR_CHAT_WORDS], size_t *ret_count, mortise_error *err);
+#define MOR_CONVERSE_WORDS 64
+int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CONVERSE_WORDS],
+		   const char *ret_rest[MOR_CONVERSE_WORDS], size_t *ret_count, mortise_error *err);
 
 /* Arguments of a function -> one JSON object: KEY=VALUE…, or one JSON object or @FILE, or, where the function has one
  * parameter for it, the text itself: `rest`, which is all of them as typed, or NULL: several words. `function` is what
  * the plugin lists (functions.h), or NULL; what it says of its parameters is checked. */
-int mor_chat_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
+int mor_converse_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
 		       struct mor_buf *ret_json, mortise_error *err);
-/* What goes beside a function's params (run_gassist.h), with the text as the last of what was said: for a function that
+/* What goes beside a function's params (once.h), with the text as the last of what was said: for a function that
  * has no parameter for it. */
-int mor_chat_context(mortise_json extra, const char *text, struct mor_buf *ret, mortise_error *err);
+int mor_converse_context(mortise_json extra, const char *text, struct mor_buf *ret, mortise_error *err);
 /* {PARAMETER: TEXT}, the text as it is. */
-int mor_chat_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err);
+int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err);
 
 #endif

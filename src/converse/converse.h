@@ -1,0 +1,86 @@
+/*
+ * Conversations with plugins that are asked (G-Assist), and single functions of theirs. What its files share:
+ *
+ *	run.c        the conversation: lines and what they mean
+ *	guest.c      the plugins: which of them has a function, and whose question a text answers
+ *	words.c      the words of a line, and arguments made of them
+ *	lines.c      where lines come from
+ *	turn.c       one request and its pieces
+ *	functions.c  what a plugin says it can do
+ *	once.c       one function without a conversation
+ *
+ * A function is called by its name; where two plugins have it, as PLUGIN.FUNCTION. Text goes to the plugin that asked
+ * last; where none asks, to the one function that takes free text (passthrough).
+ */
+#ifndef MOR_CONVERSE_CONVERSE_H
+#define MOR_CONVERSE_CONVERSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "converse/lines.h"
+#include "runner/runner.h"
+#include "converse/once.h"
+#include "converse/turn.h"
+#include "wire/json.h"
+
+struct mor_converse;
+
+/* What is wanted. */
+struct mor_converse_args {
+	const char *const *plugins;
+	size_t plugin_count;
+	const char *const *command;          /* one more plugin, as a command line; or NULL */
+	bool echo;                           /* print the lines that are read from a file   */
+	struct mor_converse_extra extra;
+	const struct mor_plugin_args *plugin;
+};
+
+/* The whole conversation; all is told. Returns the exit code. */
+int mor_converse_run(struct mor_console *console, const struct mor_converse_args *args);
+
+
+/* One plugin of the command line. */
+struct mor_converse_guest {
+	struct mor_converse *chat;
+	struct mor_converse_turn turn;  /* the plugin, and how it was typed */
+	struct mor_doc *about; /* describe, once it has greeted us; NULL: it did not start and is out */
+	bool in_session;       /* it waits for input */
+	uint64_t asked;        /* which turn of the chat it asked in */
+};
+
+struct mor_converse {
+	struct mor_console *console;
+	const struct mor_converse_args *args;
+	struct mor_runner runner;
+	struct mor_converse_lines *lines;
+	struct mor_buf extra;  /* what goes beside the params of every function */
+	struct mor_converse_guest *guests;
+	size_t count;
+	uint64_t turns;
+	bool leaving;
+	int exit_code;         /* of the last turn that failed; on a terminal only that of the start */
+};
+
+/* ---- guest.c ---- */
+
+/* A function, and who has it. */
+struct mor_converse_pick {
+	struct mor_converse_guest *guest;
+	const char *name;               /* without the plugin's */
+	const struct mor_value *listed; /* what the plugin says of it; NULL: it does not list what it has */
+};
+
+const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest *guest);
+/* What `word` names. MORTISE_EINPUT: nobody has it (the nearest is offered), or several do (they are listed). */
+int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err);
+/* The function that takes free text: 1, or 0: there is none. MORTISE_EINPUT: there are several. */
+int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret, mortise_error *err);
+/* Who is answered by a text; NULL: nobody waits. */
+struct mor_converse_guest *mor_converse_guests_waiting(const struct mor_converse *chat);
+/* /functions: with several plugins by plugin, what two have by its long name. */
+void mor_converse_guests_list(const struct mor_converse *chat);
+
+#endif

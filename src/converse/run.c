@@ -1,0 +1,497 @@
+/*
+ * Lines and what they mean. Functions are called with a slash; while a plugin waits for input (keep_session), plain text
+ * answers it.
+ */
+#include "converse/converse.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "console/args.h"
+#include "converse/words.h"
+#include "converse/functions.h"
+#include "console/report.h"
+#include "converse/once.h"
+#include "console/signals.h"
+#include "runner/watch.h"
+
+/* ---- what happens meanwhile ---- */
+
+/* Between two turns nobody else would tell that a plugin is gone or that time runs out. */
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct mor_converse_guest *guest = arg;
+	struct mor_converse *chat = guest->chat;
+	bool told = event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY && !guest->turn.call &&
+		    !guest->turn.cancelled && !chat->leaving;
+	char shown[800];
+
+	if (event->type == MORTISE_EVENT_SESSION)
+		guest->in_session = event->count > 0;
+	told = told && strcmp(event->text, guest->turn.failure.text) != 0; /* its request's failure has said it */
+	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
+	if (!told && !mor_watch_shows(chat->console, event))
+		return;
+	mor_converse_lines_make_room(chat->lines);
+	mor_watch_event(event, chat->console);
+	if (told && !chat->console->verbose)
+		mor_note(chat->console, "%s", mor_printable(mor_slice_of(event->text), shown, sizeof(shown)));
+	mor_converse_lines_redraw(chat->lines);
+}
+
+/* ---- turns ---- */
+
+static void fail_line(struct mor_converse *chat, const struct mor_converse_guest *guest, const mortise_error *err)
+{
+	chat->exit_code = mor_report_fail(chat->console, &(struct mor_report){ .error = err, .plugin = guest ? guest->turn.typed : NULL });
+}
+
+static void refuse_line(struct mor_converse *chat, const char *text)
+{
+	mortise_error err = { 0 };
+
+	mor_fail(&err, MORTISE_EINPUT, "%s", text);
+	fail_line(chat, NULL, &err);
+}
+
+/* One that was just killed is gone in a moment, and then the next request starts it anew. */
+static bool is_not_ending(void *arg)
+{
+	return mortise_plugin_state(((struct mor_converse_guest *)arg)->turn.plugin) != MORTISE_DRAINING;
+}
+
+/* One request. Ctrl-C ends it, and the plugin with it: the protocol has no word for "stop". */
+static void take_turn(struct mor_converse_guest *guest, const char *action, const struct mor_buf *params)
+{
+	struct mor_converse *chat = guest->chat;
+	mortise_error err = { 0 };
+	int r = mor_runner_run(&chat->runner, is_not_ending, guest);
+
+	guest->asked = ++chat->turns;
+	if (r == 0)
+		r = mor_converse_turn_run(&guest->turn, action, (mortise_json){ params->data, params->len }, &err);
+	if (guest->turn.exit_code)
+		chat->exit_code = guest->turn.exit_code;
+	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
+		chat->exit_code = 128 + SIGINT;
+		mor_note(chat->console, "interrupted: the plugin was ended with its request; it starts anew with the next one");
+	} else if (r == MORTISE_ECANCELED)
+		chat->leaving = true;
+	else if (r < 0)
+		fail_line(chat, guest, &err);
+	if (mor_out_broken(chat->console))
+		chat->leaving = true;
+}
+
+static void call_function(struct mor_converse *chat, const char *const *words, const char *const *rest, size_t count)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_converse_pick pick = { 0 };
+	mortise_error err = { 0 };
+	int r = mor_converse_guests_pick(chat, words[0], &pick, &err);
+
+	if (r == 0)
+		r = mor_converse_arguments(words + 1, count > 1 ? rest[1] : "", count - 1, pick.listed, &json, &err);
+	if (r < 0)
+		fail_line(chat, pick.guest, &err);
+	else
+		take_turn(pick.guest, pick.name, &json);
+}
+
+static void say_text(struct mor_converse_guest *guest, const char *text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	mortise_error err = { 0 };
+
+	if (mor_converse_text_argument("content", text, &json, &err) < 0)
+		fail_line(guest->chat, guest, &err);
+	else
+		take_turn(guest, "input", &json);
+}
+
+/* ---- free text ---- */
+
+static void pass_through(struct mor_converse_pick *pick, const char *text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, extra = MOR_BUF_INIT;
+	const char *parameter = mor_converse_function_text_parameter(pick->listed);
+	mortise_json usual = pick->guest->turn.extra;
+	mortise_error err = { 0 };
+	int r;
+
+	if (parameter) {
+		r = mor_converse_text_argument(parameter, text, &json, &err);
+	} else {
+		r = mor_converse_context(usual, text, &extra, &err);
+		mor_buf_text(&json, "{}");
+		pick->guest->turn.extra = (mortise_json){ extra.data, extra.len };
+	}
+	if (r < 0)
+		fail_line(pick->guest->chat, pick->guest, &err);
+	else
+		take_turn(pick->guest, pick->name, &json);
+	pick->guest->turn.extra = usual;
+}
+
+/* ---- lines ---- */
+
+static void show_help(struct mor_converse *chat)
+{
+	mor_note(chat->console,
+		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep blanks together\n"
+		 "  /PLUGIN.FUNCTION …    the same, where several plugins have it\n"
+		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a slash\n"
+		 "  /functions            lists the functions\n"
+		 "  /call FUNCTION …      the same as /FUNCTION, for one that is called like a word of this list\n"
+		 "  /end                  ends the conversation: tells the plugin \"exit\"\n"
+		 "  /help                 this list\n"
+		 "  /quit or Ctrl-D       leaves; Ctrl-C stops the running request");
+}
+
+/* What all real plugins take as the end; one that goes on all the same is stopped. */
+static void end_conversation(struct mor_converse *chat)
+{
+	struct mor_converse_guest *guest = mor_converse_guests_waiting(chat);
+
+	if (!guest) {
+		refuse_line(chat, "no conversation is open");
+		return;
+	}
+	say_text(guest, "exit");
+	if (!guest->in_session || chat->leaving)
+		return;
+	chat->leaving = true; /* its end needs no remark */
+	mor_runner_stop_plugin(&chat->runner, guest->turn.plugin);
+	chat->leaving = false;
+}
+
+static void take_command(struct mor_converse *chat, const char *line)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf store = MOR_BUF_INIT;
+	const char *words[MOR_CONVERSE_WORDS], *rest[MOR_CONVERSE_WORDS];
+	mortise_error err = { 0 };
+	size_t count = 0;
+
+	if (mor_converse_split(line, &store, words, rest, &count, &err) < 0)
+		fail_line(chat, NULL, &err);
+	else if (count == 0 || strcmp(words[0], "help") == 0)
+		show_help(chat);
+	else if (strcmp(words[0], "functions") == 0)
+		mor_converse_guests_list(chat);
+	else if (strcmp(words[0], "quit") == 0)
+		chat->leaving = true;
+	else if (strcmp(words[0], "end") == 0)
+		end_conversation(chat);
+	else if (strcmp(words[0], "call") == 0 && count == 1)
+		refuse_line(chat, "name the FUNCTION after /call");
+	else if (strcmp(words[0], "call") == 0)
+		call_function(chat, words + 1, rest + 1, count - 1);
+	else
+		call_function(chat, words, rest, count);
+}
+
+/* Does the line begin with a function's name? What a passthrough function is told may begin with its name, too: then only
+ * arguments behind it make a call of it. */
+static bool names_function(struct mor_converse *chat, const char *line)
+{
+	size_t len = strcspn(line, " \t");
+	const char *behind = line + len + strspn(line + len, " \t");
+	MOR_CLEAN_TEXT char *name = mor_strndup(line, len);
+	struct mor_converse_pick pick = { 0 };
+	mortise_error err;
+
+	if (!name || mor_converse_guests_pick(chat, name, &pick, &err) < 0 || !pick.listed)
+		return false;
+	return pick.listed != mor_converse_function_passthrough(mor_converse_guest_about(pick.guest)) || mor_args_is_pair(behind) || *behind == '{';
+}
+
+#define CALL_FIRST "call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"
+
+static void take_text(struct mor_converse *chat, const char *line)
+{
+	struct mor_converse_pick pick;
+	mortise_error err = { 0 };
+	int r = mor_converse_guests_passthrough(chat, &pick, &err);
+
+	if (r > 0) {
+		pass_through(&pick, line);
+		return;
+	}
+	if (r < 0)
+		fail_line(chat, NULL, &err);
+	else
+		refuse_line(chat, chat->count == 1 ? "the plugin waits for no input: " CALL_FIRST : "no plugin waits for input: " CALL_FIRST);
+}
+
+static void take_line(struct mor_converse *chat, const char *line)
+{
+	struct mor_converse_guest *waiting = mor_converse_guests_waiting(chat);
+	const char *text;
+
+	while (*line == ' ' || *line == '\t')
+		line++;
+	if (!*line || (*line == '#' && !waiting && !mor_converse_lines_terminal(chat->lines)))
+		return; /* comments in files */
+	text = line[0] == '/' ? line + 1 : line;
+	if (line[0] == '/' && line[1] != '/')
+		take_command(chat, line + 1);
+	else if (waiting)
+		say_text(waiting, text);
+	else if (names_function(chat, line))
+		take_command(chat, line);
+	else
+		take_text(chat, text);
+}
+
+/* ---- the chat ---- */
+
+static void introduce(const struct mor_converse_guest *guest)
+{
+	struct mor_console *console = guest->chat->console;
+	char text[600];
+
+	mor_note(console, "%s%s%s %s", mor_style_err(console, MOR_STYLE_TITLE), mortise_plugin_name(guest->turn.plugin), mor_style_err_end(console),
+		 mor_json_text(mor_json_get(mor_converse_guest_about(guest), "version"), ""));
+	mor_printable(mor_json_string(mor_json_get(mor_converse_guest_about(guest), "description")), text, sizeof(text));
+	if (*text)
+		mor_note(console, "%s", text);
+}
+
+static void introduce_all(struct mor_converse *chat)
+{
+	if (!mor_converse_lines_terminal(chat->lines) || chat->console->json)
+		return;
+	for (size_t i = 0; i < chat->count; i++)
+		if (chat->guests[i].about)
+			introduce(&chat->guests[i]);
+	mor_converse_guests_list(chat);
+	mor_note(chat->console, "/help explains; Ctrl-D leaves.");
+}
+
+static void write_prompt(const struct mor_converse *chat, char *out, size_t size)
+{
+	const struct mor_converse_guest *waiting = mor_converse_guests_waiting(chat), *guest = waiting ? waiting : &chat->guests[0];
+
+	snprintf(out, size, "%s%s ", waiting || chat->count == 1 ? mortise_plugin_name(guest->turn.plugin) : "mortise", waiting ? " …>" : ">");
+}
+
+static int read_lines(struct mor_converse *chat, mortise_error *err)
+{
+	enum mor_converse_line kind = MOR_CONVERSE_LINE_READ;
+	const char *line = NULL;
+	char shown[160];
+	int r = 0;
+
+	while (r == 0 && !chat->leaving) {
+		write_prompt(chat, shown, sizeof(shown));
+		r = mor_converse_lines_next(chat->lines, shown, &kind, &line, err);
+		if (r < 0 || kind == MOR_CONVERSE_LINE_END || kind == MOR_CONVERSE_LINE_STOP)
+			break;
+		if (kind == MOR_CONVERSE_LINE_INTERRUPT) {
+			if (!mor_converse_lines_terminal(chat->lines))
+				return mor_fail(err, MORTISE_ECANCELED, "interrupted");
+			continue;
+		}
+		if (chat->args->echo && !mor_converse_lines_terminal(chat->lines))
+			mor_outf(chat->console, "%s%s\n", shown, line);
+		take_line(chat, line);
+		if (mor_converse_lines_terminal(chat->lines))
+			chat->exit_code = 0; /* the person has seen it */
+	}
+	chat->leaving = true;
+	return r;
+}
+
+/* ---- start ---- */
+
+static bool all_greeted(void *arg)
+{
+	const struct mor_converse *chat = arg;
+
+	for (size_t i = 0; i < chat->count; i++) {
+		int state = mortise_plugin_state(chat->guests[i].turn.plugin);
+
+		if (state == MORTISE_STARTING || state == MORTISE_GREETING)
+			return false;
+	}
+	return true;
+}
+
+/* A plugin that has failed for good says so to whoever calls it; one that died has left its last words. */
+static int explain_start(struct mor_converse_guest *guest, const struct mor_value *about, mortise_error *err)
+{
+	if (mortise_plugin_state(guest->turn.plugin) == MORTISE_FAILED)
+		return mortise_call_start(guest->turn.plugin, "input", (mortise_json){ 0 }, NULL, NULL, err);
+	return mor_fail(err, MORTISE_ECRASHED, "%s", mor_json_text(mor_json_get(about, "last_error"), "it did not start"));
+}
+
+/* Two of one name could not be told apart. */
+static int check_name(const struct mor_converse_guest *guest, mortise_error *err)
+{
+	for (const struct mor_converse_guest *other = guest->chat->guests; other < guest; other++)
+		if (other->about && strcmp(mortise_plugin_name(other->turn.plugin), mortise_plugin_name(guest->turn.plugin)) == 0)
+			return mor_fail(err, MORTISE_EINPUT, "%s: there is a plugin of this name already (%s)",
+					mortise_plugin_name(guest->turn.plugin), other->turn.typed ? other->turn.typed : "a command");
+	return 0;
+}
+
+static int learn_guest(struct mor_converse_guest *guest, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
+	char *json = NULL;
+	int r = mortise_plugin_describe(guest->turn.plugin, &json);
+
+	if (r == 0)
+		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &about, err);
+	mortise_free(json);
+	if (r == 0 && mortise_plugin_state(guest->turn.plugin) != MORTISE_READY)
+		r = explain_start(guest, mor_doc_root(about), err);
+	if (r == 0)
+		r = check_name(guest, err);
+	if (r == 0)
+		guest->about = mor_take(&about);
+	return r;
+}
+
+/* Up before the first line: a plugin that cannot start is told now, and the functions are known. One of several is left
+ * out; the last one that is left takes the chat with it. */
+static int start_guests(struct mor_converse *chat, mortise_error *err)
+{
+	size_t up = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < chat->count && r == 0; i++)
+		r = mortise_plugin_start(chat->guests[i].turn.plugin, err);
+	if (r == 0)
+		r = mor_runner_run(&chat->runner, all_greeted, chat);
+	if (r == MORTISE_ECANCELED)
+		return mor_fail(err, r, "interrupted");
+	for (size_t i = 0; i < chat->count && r == 0; i++) {
+		int bad = learn_guest(&chat->guests[i], err);
+
+		up += bad == 0;
+		if (bad < 0 && up == 0 && i + 1 == chat->count)
+			r = bad;
+		else if (bad < 0)
+			fail_line(chat, &chat->guests[i], err);
+	}
+	return r;
+}
+
+/* A plugin with a process per call keeps nothing from one line to the next. */
+static int refuse_one_shot(struct mor_converse_guest *guest, mortise_error *err)
+{
+	const char *dialect = mortise_plugin_dialect(guest->turn.plugin);
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_dialect_table(dialect);
+
+	if (strcmp(mor_json_text(mor_json_get(mor_doc_root(table), "shape"), "session"), "session") == 0)
+		return 0;
+	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which holds no conversations: use 'mortise run'",
+			guest->turn.typed ? guest->turn.typed : mortise_plugin_name(guest->turn.plugin), dialect);
+}
+
+static int add_guest(struct mor_converse *chat, const char *typed, const char *const *argv, mortise_error *err)
+{
+	struct mor_converse_guest *guest = &chat->guests[chat->count];
+	mortise_plugin_options opt;
+	int r;
+
+	mor_runner_plugin_options(&chat->runner, typed, argv, &opt);
+	opt.flags |= MORTISE_NO_RESTART; /* one that died comes back with the next request */
+	opt.on_event = on_event;
+	opt.arg = guest;
+	guest->chat = chat;
+	guest->turn.runner = &chat->runner;
+	guest->turn.typed = typed;
+	guest->turn.extra = (mortise_json){ chat->extra.len ? chat->extra.data : NULL, chat->extra.len };
+	r = mortise_plugin_new(chat->runner.host, &opt, &guest->turn.plugin, err);
+	if (r < 0)
+		return r;
+	chat->count++;
+	return refuse_one_shot(guest, err);
+}
+
+static int add_guests(struct mor_converse *chat, mortise_error *err)
+{
+	const struct mor_converse_args *args = chat->args;
+	int r = 0;
+
+	chat->guests = mor_zalloc((args->plugin_count + 1) * sizeof(*chat->guests));
+	if (!chat->guests)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	for (size_t i = 0; i < args->plugin_count && r == 0; i++)
+		r = add_guest(chat, args->plugins[i], NULL, err);
+	if (r == 0 && args->command)
+		r = add_guest(chat, NULL, args->command, err);
+	return r;
+}
+
+static int prepare_run(struct mor_converse *chat, mortise_error *err)
+{
+	int r = mor_runner_open(&chat->runner, chat->console, chat->args->plugin, NULL, err);
+
+	if (r == 0)
+		r = mor_converse_prepare(&chat->runner, &chat->args->extra, &chat->extra, err);
+	if (r == 0)
+		r = add_guests(chat, err);
+	if (r < 0)
+		return r;
+	chat->lines = mor_converse_lines_new(&chat->runner);
+	return chat->lines ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+/* All get their order before any is waited for, so that their graces run side by side. */
+static void stop_guests(struct mor_converse *chat)
+{
+	chat->leaving = true;
+	for (size_t i = 0; i < chat->count; i++)
+		mortise_plugin_stop(chat->guests[i].turn.plugin, MORTISE_STOP_POLITE);
+	for (size_t i = 0; i < chat->count; i++)
+		mor_runner_stop_plugin(&chat->runner, chat->guests[i].turn.plugin);
+}
+
+static int chat_with_plugins(struct mor_converse *chat, mortise_error *err)
+{
+	int r = prepare_run(chat, err);
+
+	if (r == 0)
+		r = start_guests(chat, err);
+	if (r == 0) {
+		introduce_all(chat);
+		r = read_lines(chat, err);
+	}
+	stop_guests(chat);
+	return r;
+}
+
+static void clean_up_run(struct mor_converse *chat)
+{
+	mor_converse_lines_free(chat->lines);
+	for (size_t i = 0; i < chat->count; i++) {
+		mortise_plugin_unref(chat->guests[i].turn.plugin);
+		mor_doc_free(chat->guests[i].about);
+	}
+	mor_runner_close(&chat->runner);
+	mor_free(chat->guests);
+	mor_buf_fini(&chat->extra);
+}
+
+int mor_converse_run(struct mor_console *console, const struct mor_converse_args *args)
+{
+	struct mor_converse chat = { .console = console, .args = args };
+	mortise_error err = { 0 };
+	int r = chat_with_plugins(&chat, &err);
+
+	if (mor_signals_count() || r == MORTISE_ECANCELED)
+		chat.exit_code = mor_report_interrupted(console, mor_signals_exit_code());
+	else if (r == MORTISE_EINVAL)
+		chat.exit_code = mor_report_usage(console, &err);
+	else if (r < 0)
+		fail_line(&chat, chat.count == 1 ? &chat.guests[0] : NULL, &err);
+	clean_up_run(&chat);
+	return chat.exit_code;
+}
