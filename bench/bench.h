@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the bench programs share: the work (an echo of about 100 bytes), the clock, the core, the median. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bounded PLUGIN [SCENARIO] [SCALE]: the longest dispatch under what is hard on a host (see burden-plugin.c), and what a flood does
  * to the latency of another plugin.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * burden-plugin: what is hard on a host, by method. It knows how the library writes a request (id before method).
  *

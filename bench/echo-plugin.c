@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * echo-plugin FRAMING: the least a plugin can do, so that what is measured is the host. It knows the order
  * in which the library writes the members of a request (id before params, params last) and checks nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * floor seq|batch COUNT CPU: what two bare processes need for the same bytes. No parsing, no loop, no
  * limits: blocking read and write on two pipes. "batch" sends 64 messages in one write and gets 64 replies

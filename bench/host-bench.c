@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * host-bench seq|async|inflight COUNT CPU FRAMING PLUGIN: the library's side, as an embedder would write it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The smallest plugin: says one byte, then waits for the end of its input. Static, so that its own start is short. */
 #include <unistd.h>
 

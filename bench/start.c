@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start ROUNDS PLUGIN: what a start costs, from the call to the plugin's first byte, in one run on one core: a bare
  * posix_spawn with two pipes, our back ends and levels, and bwrap where it is installed; and what a guardian holds of

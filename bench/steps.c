@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steps CPU PROGRAM ARG...: user instructions per round trip, counted one by one (ptrace), and where they are.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """check.py SOURCE PROGRAM [ARG...]: runs an example and compares its output with what its own head comment promises."""
 import difflib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A plain JSON-RPC plugin: one request per line on stdin, one reply per line on stdout.
 
 Written without an SDK, to show that a plugin needs nothing but a JSON parser. The examples call it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host inside GLib's main loop (GTK programs have one already): g_unix_fd_add() on the host's descriptor
  * is the whole bridge.

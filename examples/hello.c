@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The smallest embedder: one plugin, one call, wait for the answer.
  *

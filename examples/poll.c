@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An event loop of one's own: plain poll(), with the host's descriptor beside a descriptor of the program
  * (here a timer that says when to give up). Two plugins are started and called at the same time; neither

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host on a thread of its own, serving other threads. A host belongs to one thread and locks nothing, so
  * the program brings what every such design needs: a queue under a mutex towards the host's thread, and a

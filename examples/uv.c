@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host inside libuv: one uv_poll_t on the host's descriptor is the whole bridge. It is readable whenever
  * anything is due, time limits and exits of plugins included, so no uv_timer and no uv_process is needed.

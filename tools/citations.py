@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/check citations: what a comment or a page names is in the tree.
 
 Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments. Three things can be wrong:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A Kythe analyzer in C: a file node per source, and how many lines it has as a fact of its own. */
 #include <stdio.h>
 #include <tenon/analyzer.h>

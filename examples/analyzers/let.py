@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A Kythe analyzer for a toy language: "let NAME" defines, "use NAME" refers."""
 import re
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise.h: host plugins that run as separate processes and speak JSON-RPC over stdio.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * analyzer.h: write a Kythe analyzer. The analyzer is the client here: it asks the driver for work on its stdout, reads
  * files as if they were its own, and writes entries to a file that the driver names.

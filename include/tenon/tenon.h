@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon.h: write a plugin, a program that answers JSON-RPC 2.0 on its stdin and stdout.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processors: what they are called and how capstone reads their code. */
 #ifndef ELF_TEXT_ARCH_H
 #define ELF_TEXT_ARCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time limits. A deadline that has passed is asked about between pieces of work, never by a signal. */
 #ifndef ELF_TEXT_CLOCK_H
 #define ELF_TEXT_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of plugin.init. Each is one row: reading, checking and telling what was applied follow. */
 #include <math.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One instruction at a time, so that the clock and the limit are looked at between them. */
 #include "disasm.h"
 

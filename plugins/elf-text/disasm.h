@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code as text, by capstone. */
 #ifndef ELF_TEXT_DISASM_H
 #define ELF_TEXT_DISASM_H

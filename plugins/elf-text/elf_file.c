@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libelf reads the tables, converts their byte order and checks string offsets. What it does not do is
  * promise that sh_offset and p_offset lie in the file; within() does.

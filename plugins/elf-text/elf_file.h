@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An ELF file in memory. The file is the attacker's: libelf checks its tables, and every offset used
  * past them is checked here once, so that a section or segment with data has all of it in the image.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* extractor.extract: from the parameters to the answer. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kept in step with yams-plugin.json.in: tests/e2e/test_elf_text.py compares the two. */
 #include <string.h>
 #include <strings.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Three sources, best first: the full symbol table; the dynamic one together with the unwind tables, which
  * a stripped binary keeps; the entry point. All bounded, since the file says how long each is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of a binary: collected, put in order, and the ones worth showing chosen. */
 #ifndef ELF_TEXT_FUNCTIONS_H
 #define ELF_TEXT_FUNCTIONS_H

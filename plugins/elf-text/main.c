@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* elf-text: a YAMS content extractor for ELF binaries. Here: what every such plugin answers. */
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the methods of this plugin share. */
 #ifndef ELF_TEXT_PLUGIN_H
 #define ELF_TEXT_PLUGIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As strings(1) does it, with UTF-8, in data only, and each string once. */
 #include "printable.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Readable text in the data of a binary. */
 #ifndef ELF_TEXT_PRINTABLE_H
 #define ELF_TEXT_PRINTABLE_H

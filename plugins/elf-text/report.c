@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The layout is that of the specification's example: labels at the start of a line, "---" between functions. */
 #include "report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The searchable text of one binary, and the numbers beside it. */
 #ifndef ELF_TEXT_REPORT_H
 #define ELF_TEXT_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Neither a path nor what lies there is trusted: no FIFO, no device, no file beyond the limit. */
 #include "source.h"
 

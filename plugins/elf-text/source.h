@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the binary comes from: a path, or bytes inside the request. */
 #ifndef ELF_TEXT_SOURCE_H
 #define ELF_TEXT_SOURCE_H

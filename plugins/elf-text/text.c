@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain realloc: a plugin needs nothing of Mortise but the SDK's header. */
 #include "text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text being made: grows to a limit, then says it was cut and swallows the rest. */
 #ifndef ELF_TEXT_TEXT_H
 #define ELF_TEXT_TEXT_H

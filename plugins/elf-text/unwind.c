@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* .eh_frame, as in the Linux Standard Base (chapter "Exception Frames") and DWARF 4, section 6.4.1. */
 #include "unwind.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of a stripped binary, from the call frame information that exceptions and debuggers need. */
 #ifndef ELF_TEXT_UNWIND_H
 #define ELF_TEXT_UNWIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comments that document: what they document, and the names between backquotes in them. */
 #include "index.h"
 

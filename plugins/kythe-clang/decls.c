@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations -> nodes. Kinds are a table; a node is emitted with everything that belongs to it the first time. */
 #include "index.h"
 

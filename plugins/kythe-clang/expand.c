@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expansions behind an expansion: MB, where the text has MA, and MA is defined as MB. libclang records only what is written, so
  * the bodies of macros are read here. Only where a name has one definition in the whole unit it is certain which is meant.

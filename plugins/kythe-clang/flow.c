@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What influences what: A influences B when A directly affects B as the program runs (assignment, initialisation, an argument on
  * its way to a parameter, a value on its way out of a function). Kythe's "influences relation" is the rule: an assignment in an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Initialisers in braces. libclang shows them as they are written: { 1, .x = 2, [3] = 4 }, one child per element, and a designated
  * one as UnexposedExpr(MemberRef x, 2). They do not tell their type themselves: it comes from what they stand in.

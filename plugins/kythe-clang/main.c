@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kythe-clang: a Kythe analyzer for C, on libclang. */
 #include "index.h"
 

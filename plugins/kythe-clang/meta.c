@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code that was generated from something else. #pragma kythe_metadata "FILE" names a file that says what: JSON of Kythe's type
  * kythe0. Where one of its rules covers the name of a definition, there is an edge between that and what it was made of.

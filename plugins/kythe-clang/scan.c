@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What libclang does not tell, from the text itself: where the keywords of built-in types stand, and which macros a
  * directive asks about. A small scanner that knows comments, literals and directives; text that the compiler skipped is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types -> nodes: built-in ones by name, applications of constructors, and the declarations of named types. */
 #include "index.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk over the tree of a unit: declarations are asked for (which emits them), references get their anchors. The
  * recursion is ours, because every step carries what it stands in: the function, and what is being written to.

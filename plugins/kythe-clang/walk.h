@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files that walk over expressions share. For walk.c, write.c, init.c and flow.c. */
 #ifndef KYTHE_CLANG_WALK_H
 #define KYTHE_CLANG_WALK_H

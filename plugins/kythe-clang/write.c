@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which operators write, and what. libclang 14 does not tell operators: the text between the operands does. */
 #include "walk.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 // What takes the space below a directory.
 const fs = require('node:fs/promises');

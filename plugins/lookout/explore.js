@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 // A conversation: through a directory by size. There is one at a time, as there is one user.
 const fs = require('node:fs/promises');

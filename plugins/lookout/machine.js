@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 // Memory, processor, ports: what /proc tells. Processes of other users show only what the kernel lets us see.
 const fs = require('node:fs/promises');

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 // lookout: a G-Assist plugin (protocol V2) written from the specification alone. This file is the protocol; what the
 // functions do is in the files beside it. Everything is asynchronous, so pings are answered while a function runs.

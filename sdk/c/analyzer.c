@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon_analyze(): the client's end of the Kythe analyzer protocol. Requests go out one at a time and their answer is
  * waited for; log and done go out without an id and are never answered.

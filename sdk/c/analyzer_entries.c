@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries: protobuf written by hand, because it is two message types, all fields strings, and a prefix. They are collected in
  * memory and written in large pieces.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The analyzer's state. For analyzer*.c only. */
 #ifndef TENON_ANALYZER_INSIDE_H
 #define TENON_ANALYZER_INSIDE_H

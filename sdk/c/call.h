@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One call from the frame to its answer. Shared by the loop (run.c) and what methods use (tenon.c). */
 #ifndef TENON_CALL_H
 #define TENON_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin that tries what tenon.h promises, mistakes included. Driven by tests/e2e/test_tenon.py. */
 #include <spawn.h>
 #include <stdio.h>

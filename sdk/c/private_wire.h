@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stdin and stdout moved out of everybody's reach, and reading them. */
 #ifndef TENON_PRIVATE_WIRE_H
 #define TENON_PRIVATE_WIRE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon_run(): the wire, the frames, and which method gets what.
  *

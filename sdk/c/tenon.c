@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a method sees of its call: the parameters in, one answer out. Nothing here reads or writes a
  * descriptor; the answer is appended to a buffer that run.c sends.

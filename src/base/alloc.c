@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The counters are relaxed atomics: hosts on several threads share them, and tests that fail the n-th allocation
  * run on one. */
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory. Everything the library allocates goes through here, so that tests/fault can fail the n-th
  * allocation: mor_alloc_fail_after(n) makes the n-th call from now (0: the next) return NULL, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two decisions carry this file. A failure sticks, so builders need no check per append. And the block is always
  * one byte longer than `cap`, so that handing it out as a text (mor_buf_detach) can never fail for lack of room

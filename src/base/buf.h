@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A growing byte buffer with a limit. Appending to a buffer that has failed does nothing, so a caller
  * may append a dozen times and look at mor_buf_failed() once. All memory is one block.

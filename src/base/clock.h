@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Monotonic time. Everything but the loop's virtual clock reads it here. */
 #ifndef MOR_BASE_CLOCK_H
 #define MOR_BASE_CLOCK_H

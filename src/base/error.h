@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filling a mortise_error, and the table behind the status numbers. */
 #ifndef MOR_BASE_ERROR_H
 #define MOR_BASE_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors: everything close-on-exec, nothing ignored. */
 #ifndef MOR_BASE_FD_H
 #define MOR_BASE_FD_H

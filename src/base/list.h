@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Intrusive doubly linked list; the head is a node of its own. A node not in a list points at itself. */
 #ifndef MOR_BASE_LIST_H
 #define MOR_BASE_LIST_H

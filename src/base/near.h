@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": offer candidates one by one, then ask for the best that is near enough.
  *	struct mor_nearest near = { .word = typed };
  *	for (...) mor_nearest_offer(&near, name);

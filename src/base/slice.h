@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A borrowed run of bytes. Not NUL-terminated: compare with mor_slice_eq(), never with str*. */
 #ifndef MOR_BASE_SLICE_H
 #define MOR_BASE_SLICE_H

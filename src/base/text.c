@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All of this is free of the C library's locale on purpose: what strtod() or isprint() say depends on what the
  * embedder has set, and neither a limit in a configuration file nor an excerpt in an error text may. */
 #include "base/text.h"

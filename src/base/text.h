@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small text helpers: numbers, durations, sizes, excerpts. Nothing here allocates. */
 #ifndef MOR_BASE_TEXT_H
 #define MOR_BASE_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tracing to stderr, off unless the environment asks: MORTISE_TRACE=wire,proc,-loop or "all". Read once,
  * when the first host is made. Costs one load and one branch when off.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of WebSockets: ws://HOST[:PORT][/PATH][?QUERY], or wss:// for TLS. */
 #ifndef MOR_BASE_URL_H
 #define MOR_BASE_URL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin's answer amounts to. Plugins are taken as they are: what cannot be done is told and left out. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls to the network, and what becomes of them. Each has an echo of its own, by which its answer is found, and a limit. Two
  * calls to the same person or group go out one after the other, the second when the first is answered: implementations work on

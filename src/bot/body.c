@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One process of a bot's plugin: how it comes, and how it goes. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise chat --config bot.toml: a chat bot whose plugins speak the ayiou dialect.
  *

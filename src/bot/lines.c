@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events from stdin, one on a line. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events from the network: OneBot v11 over WebSockets. */
 #include <poll.h>
 #include <unistd.h>

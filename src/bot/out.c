@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls on their way to stdout. Whoever reads them may be slow, and the plugins must not wait for that: their time limits
  * run, and so do those of the events. So nothing here blocks, and what the reader does not take waits: up to a bound,

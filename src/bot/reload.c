@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bot's file, when it is read first and whenever it has changed: from what it says to the plugins that there are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The run of a bot: plugins up, events in, calls out, and an end that loses nothing. */
 #include <poll.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One plugin of a bot: what waits for it, what it gets, and whether it is still there. */
 #include <stdio.h>
 #include <string.h>

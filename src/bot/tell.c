@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens in a bot, for people and for machines; stdout belongs to the calls. */
 #include <stdarg.h>
 #include <stdio.h>

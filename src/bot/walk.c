@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An event's way through the plugins. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks a compiler what it reads: runs it with -M, its answer in a file in memory. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of compilations: what a compiler was told, and every file that it reads, into a kzip.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every command of compile_commands.json becomes a unit; several compilers are asked at a time. */
 #include <errno.h>
 #include <limits.h>

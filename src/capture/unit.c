@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One unit with its files into the archive. */
 #include <stdint.h>
 #include <string.h>

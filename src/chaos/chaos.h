@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise chaos: a proxy between a host and a plugin that spoils what goes by, and can do it again.
  *

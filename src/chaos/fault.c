@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to one message: draws, and the bytes that leave in its place. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One direction: read, take apart, hand each message to fault.c, write what came of it. */
 #include <errno.h>
 #include <fcntl.h>

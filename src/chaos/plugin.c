@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plugin behind the proxy, and the loop that carries its bytes. Not the library's way of starting plugins: no guardian
  * stands between, for whoever started us has one, and what he does to us the plugin must feel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise call: one method of one plugin, its result on stdout. */
 #include <stddef.h>
 #include <string.h>

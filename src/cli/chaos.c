@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise chaos: options, the run, and what is told at the end. */
 #include "chaos/chaos.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise chat: a conversation with plugins (src/converse); --config without a PLUGIN is a bot (src/bot). */
 #include <stddef.h>
 

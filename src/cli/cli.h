@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the commands share. A command is one file with one constant entry; main.c parses its words by its
  * tables and runs it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All commands, in the order in which they are listed: the program `mortise-full`. See main.c. */
 #include <stddef.h>
 

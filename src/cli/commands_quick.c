@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the program `mortise` does itself: commands that need no library but libc. See main.c. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise completion SHELL: scripts made from the same tables as parser and help.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise doctor: what this machine supports, which promise rests on what, what to change. */
 #include <libsmartcols/libsmartcols.h>
 #include <stddef.h>

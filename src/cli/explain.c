@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise explain: a dialect, from the table that drives the host. */
 #include <stddef.h>
 

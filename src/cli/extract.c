@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise extract: files in, text out. src/extract does it. */
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --help, made from the tables that parse. */
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise index: compilation records through analyzers into one entry stream. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of mortise index: index.c runs it, index_report.c says what came of it. */
 #ifndef MOR_CLI_INDEX_H
 #define MOR_CLI_INDEX_H

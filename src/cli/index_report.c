@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run of mortise index came to: one line per failure, a summary on stderr, or all of it as JSON. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise info: starts a plugin, greets it, asks how it is, and tells what is known of it. */
 #include <stddef.h>
 #include <string.h>

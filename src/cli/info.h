@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page that `mortise info` prints, from what mortise_plugin_describe() says. */
 #ifndef MOR_CLI_INFO_H
 #define MOR_CLI_INFO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A page for people: what is absent is left out, what differs is marked. Machines take --json. Everything
  * shown came from a plugin or a file and is made printable on its way.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise jail: any program, confined as a plugin would be, with our stdin, stdout and stderr. */
 #include <errno.h>
 #include <limits.h>

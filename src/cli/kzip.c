@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise kzip: archives of compilation records. */
 #include "cli/kzip.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kzip create: from files that are named, or from one command whose compiler is asked; see src/capture for the rest. */
 #include <errno.h>
 #include <stdlib.h>

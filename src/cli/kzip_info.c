@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kzip info: what an archive holds. */
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise: the command. Finds the command's entry, parses its words by its tables, runs it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parser behind the tables. Options may stand anywhere among the words, as in most commands people use
  * today; "--" ends them, and what follows is somebody else's command line, which we must not touch. Long

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Command-line options as tables. The same rows make the parser, the help, the shell completion and the
  * test that compares the help with the man page.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise run: what a plugin is for, by the words of its own world. Finds the dialect, hands over. */
 #include "cli/run.h"
 

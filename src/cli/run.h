@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise run: a plugin's command, hook or function, by the words its users know. run.c finds the dialect; each
  * dialect that has such words has one function here.

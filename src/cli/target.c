@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which plugin a command is about, and the options that all such commands have. */
 #include <stddef.h>
 #include <string.h>

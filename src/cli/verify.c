@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise verify-entries: does an entry stream say what the comments of its sources claim? */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What people type -> JSON. Everything that is wrong with it is kind "input" and says where it came from:
  * an argument, --config, a file, stdin. The plugin never sees half of an argument.

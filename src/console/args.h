@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arguments of a call and configuration, from the command line to one JSON object.
  *

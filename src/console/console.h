@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the command writes: results on stdout, one line per error on stderr, colour on terminals only. */
 #ifndef MOR_CONSOLE_CONSOLE_H
 #define MOR_CONSOLE_CONSOLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two streams with two rules. stdout carries results only, so that it can be piped; why a write failed is
  * kept, because the exit code depends on it. stderr carries one line per thing a person should know.

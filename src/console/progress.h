@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line on the terminal that says how far a long piece of work has come. Nothing elsewhere. */
 #ifndef MOR_CONSOLE_PROGRESS_H
 #define MOR_CONSOLE_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors for people and for machines. The plugin's `data` reaches both. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors, as a line for people and as JSON for machines. */
 #ifndef MOR_CONSOLE_REPORT_H
 #define MOR_CONSOLE_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library touches no signal; a command has to. The handler only counts and wakes the host, both of which
  * are safe there. These are the only variables of the process that are not on somebody's stack.

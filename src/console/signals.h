@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIGINT, SIGTERM and SIGHUP as a count: the first asks for a polite end, the second for one at once. */
 #ifndef MOR_CONSOLE_SIGNALS_H
 #define MOR_CONSOLE_SIGNALS_H

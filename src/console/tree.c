@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON object that grows member by member, kept as texts: nobody asks it questions, it is only written. */
 #include "console/args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conversations with plugins that are asked (G-Assist), and single functions of theirs. What its files share:
  *

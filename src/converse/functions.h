@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin says it can do, from its description: for lists, arguments and hints. */
 #ifndef MOR_CONVERSE_FUNCTIONS_H
 #define MOR_CONVERSE_FUNCTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/near.h"

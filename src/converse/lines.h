@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines from a person or a file, while the host goes on: pings, time limits and what plugins send are minded between
  * two keystrokes. On a terminal with line editing and a history that lives as long as the chat (people type

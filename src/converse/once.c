@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "converse/once.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One function of a G-Assist plugin; and what such plugins need beside the options that every plugin has. */
 #ifndef MOR_CONVERSE_ONCE_H
 #define MOR_CONVERSE_ONCE_H

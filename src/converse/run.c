@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines and what they mean. Functions are called with a slash; while a plugin waits for input (keep_session), plain text
  * answers it.

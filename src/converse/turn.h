@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One turn with a plugin that streams: a request, its pieces as they arrive, its end. For people the text is put
  * together on stdout; with --json each piece and the end are one line.

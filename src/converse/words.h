@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a line of a chat means: the command behind "/", its arguments, or plain text. */
 #ifndef MOR_CONVERSE_WORDS_H
 #define MOR_CONVERSE_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ayiou: external plugins of the Ayiou chat bot, as its specification says and as its bridge and plugins behave:
  * docs/dialects/ayiou.md. Here is one plugin; how an event walks through several of them is the business of whoever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A dialect is one constant table: how one public plugin protocol is spoken. From the same table come
  * what the host sends and accepts, validation in both directions, `mortise explain`, and the reference

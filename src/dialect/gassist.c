@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gassist: plugins of G-Assist, protocol V2, as its specification says and as its real engine, SDKs and plugins
  * behave: docs/dialects/gassist.md. Where the two differ both must work: what the letter requires and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is MOR_HEALTH_LEARN's business.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of this room. */
 #ifndef MOR_DIALECT_INTERNAL_H
 #define MOR_DIALECT_INTERNAL_H

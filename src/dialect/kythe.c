@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kythe: analyzers of source code, as Kythe's RFC 3339 has them. Rules (R1 to R36) and decisions have their numbers in
  * docs/dialects/kythe.md. Here the plugin calls and the host serves. Records, files and entries are the driver's, an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain: any JSON-RPC program. Nothing is known of it, so nothing is sent that nobody asked for. */
 #include "dialect/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which dialects there are, and how to find a row in one. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sunscreen over stdio: two protocols that share a name. `sunscreen` is the published specification (plugin.toml, lines);
  * no upstream program speaks it. `sunscreen-json` is what the upstream runtime does (sunscreen-plugin.json,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sunscreen: what its tables cannot say. A command's kind is looked up in the manifest; `commands` is compared with it. */
 #include <string.h>
 

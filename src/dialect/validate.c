@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over fields and value. Members that no field names are fine; what the letter alone requires
  * (STRICT_ONLY) is told, but not fatal. */
 #include <stdarg.h>

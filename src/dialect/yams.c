@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yams: external plugins of YAMS, as its specification says and as its real host, SDK and plugins behave:
  * docs/dialects/yams.md. Where the two differ both must work.

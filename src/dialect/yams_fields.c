@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The params and results of yams. What the letter requires and real plugins leave out is MOR_F_STRICT_ONLY,
  * what they spell otherwise is `also`.

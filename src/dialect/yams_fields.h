@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of each method of yams; its methods are in yams.c. */
 #ifndef MOR_DIALECT_YAMS_FIELDS_H
 #define MOR_DIALECT_YAMS_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* yams: what its tables cannot say. The params of plugin.init, and what handshake and init answered. */
 #include <ctype.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `mortise explain DIALECT`: one page to read, at most 100 columns wide, all of it from the table. */
 #include <stdio.h>
 #include <string.h>

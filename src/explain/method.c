@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The methods of `mortise explain`: a row each, with its fields. */
 #include <stdarg.h>
 #include <stdio.h>

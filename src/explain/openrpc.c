@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenRPC document (spec.open-rpc.org) from the table: for editors, generators and other people's tools. */
 #include <string.h>
 

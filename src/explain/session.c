@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session as `mortise explain` draws it: two life lines, the messages between them in the order of a real session,
  * whatever the order of the table. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table as JSON, and the names of its constants. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files -> text by content_extractor_v1 plugins. What its files share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One file on its way in. Whatever is wrong with it becomes the job's error, with the kind that its cause
  * deserves: not_found for what is not there, input for the rest.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which plugin takes which kind of file. All plugins are asked about a kind at the same time, when its first
  * file comes; files of that kind wait until the last answer is there, later ones go straight on.

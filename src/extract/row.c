@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an answer becomes on stdout: the text itself, or one JSON line. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The run: jobs start here, and their rows leave in the order of the files. */
 #include "extract/extract.h"
 

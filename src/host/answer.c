@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An answer has come: is it success by the row's rules? And the call that waits for it, synchronously. */
 #include <stdio.h>
 #include <string.h>

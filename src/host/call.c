@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A call: started, queued until a slot is free, written, answered or not, settled exactly once.
  *

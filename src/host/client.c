@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plugins that call and are served: their greeting, one request at a time, ends that are no death. Everything here
  * follows from fields of the dialect (PLUGIN_GREETS, ONE_AT_A_TIME, restart.clean, ANSWER_FAULTS); dialect.h says what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise_plugin_describe(): all that can be said of a plugin, as one JSON object. */
 #include <string.h>
 

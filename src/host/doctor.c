@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise_doctor(): facts, judged by the table, and each level really tried on a program that does nothing. */
 #include "host/doctor.h"
 

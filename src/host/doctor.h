@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files behind mortise_doctor(). */
 #ifndef MOR_HOST_DOCTOR_H
 #define MOR_HOST_DOCTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of `mortise doctor`: what was found, judged, and what it means. */
 #include <errno.h>
 #include <stdio.h>

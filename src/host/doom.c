@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that end together: with their process, their plugin or their queue. They may be many, so their last callbacks come in
  * slices: what a dispatch has no time for waits in a doom, with the error that it is about. From outside a dispatch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined: fewer
  * still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by mortise-jail, which

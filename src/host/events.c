@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the embedder is told besides replies. */
 #include <stdarg.h>
 #include <stdio.h>

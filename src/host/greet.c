@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* After a start: the dialect's HELLO and INIT rows, one after the other in table order, then READY. */
 #include "base/alloc.h"
 #include "base/error.h"

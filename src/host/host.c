@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host: a loop, a thread rule, and the lists of what lives on it. */
 #include <errno.h>
 

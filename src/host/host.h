@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside of the host room: the structs behind the public handles, and who may call what.
  *

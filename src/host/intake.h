@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The receiving half of a link: bytes in, messages, faults and noise out, through the link's events. Shared by
  * every link that carries frames. Only what a delivery leaves incomplete is kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a plugin; only
  * that we wait here, on the guardian's socket, and own no pipe.

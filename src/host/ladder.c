@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stop ladder: the dialect's goodbyes, the end of stdin, SIGTERM, SIGKILL, each with its grace. When to begin, and what
  * follows the end, is decided in supervise.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A link is how the host reaches one running plugin. The state machines in this room know nothing else
  * of pipes and processes. Links: stdio (proc + framing + envelope), script (plays a .talk inside a test,

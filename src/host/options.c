@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Option structs begin with their size, which is the caller's ABI version. A shorter one is filled up
  * with zeroes; a longer one is taken only if what we do not know is zero, so that an option we cannot

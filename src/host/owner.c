@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose a host is: one thread's, of the process that made it. Plugins hold on to this, too: they may outlive their host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin as the embedder holds it: making it from options, references, what it is. */
 #include <stdarg.h>
 #include <stdio.h>

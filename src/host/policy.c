@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The settings that won, key by key in the order of the table, into the policy. */
 #include "host/policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From settings of [sandbox] to a policy: one way for every source of them. */
 #ifndef MOR_HOST_POLICY_H
 #define MOR_HOST_POLICY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several workers of one plugin behind one queue. A job stays in that queue until a worker is READY and has room for it, so
  * none is bound to one that starts, breaks or waits for its restart. The pool acts in a task, which every change that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What arrives from a plugin: replies find their call by id, notes their role, everything else is told. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows with `when` are there only under a quirk: a plugin that lacks some gets a table of its own. */
 #include <string.h>
 

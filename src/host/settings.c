@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Manifest and configuration -> the numbers a plugin runs by. Everything is read and checked once. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a call ends: settled exactly once, by an answer, by time, or with its plugin; and the ghosts it leaves. */
 #include <assert.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One process per call. ONE_CALL: no greeting, one request, its input is closed, and the answer counts once the process
  * has ended well. ONE_RUN: greeting, one call, the stop ladder. Either way the end of a process is nobody's death: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes begin here, and begin again: start, what a death leads to, backoff. A start that fails for want of
  * descriptors, processes or memory is a death like others: backoff, restart, counted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The states of a plugin: the legal moves as a table, and the only function that writes the state. */
 #include <assert.h>
 

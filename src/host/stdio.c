@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stdio link: a process, a framing, the envelope scan. This is the hot path: one read per wake-up into
  * the loop's scratch block, every whole frame handed on as a slice of it, everything queued in a turn

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a plugin's process: it speaks, ends, breaks, is stopped (start and restart: start.c; the rungs: ladder.c).
  * Rule of this file: first take the doomed calls, then move the state, then tell what else has changed, then fail them.

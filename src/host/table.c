@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pending calls by id: a chained hash table. Ids count up, so their low bits are a perfect hash. */
 #include "base/alloc.h"
 #include "host/host.h"

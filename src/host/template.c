@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A row's template -> JSON: words are replaced by values, then "..." members are spread. */
 #include <string.h>
 #include <time.h>

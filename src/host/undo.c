@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise_undo_…(): stores for undoing what a confined program changes (src/undo/undo.h), and what is left of those whose
  * makers were killed.

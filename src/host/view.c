@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin sees of the file system. One order is under way at a time; the others wait here, in the order of the calls. */
 #include <errno.h>
 #include <limits.h>

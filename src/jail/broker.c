@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker's loop: one question in, one answer out. See broker.h. */
 #include "jail/broker.h"
 

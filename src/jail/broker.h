@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The broker: answers what the filter asks. It never lets the kernel go on with a call whose argument is a pointer (a
  * second thread could change what is behind it): it resolves the name itself, judges the handle that came out, acts on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modes and times in the plugin's stead. Landlock knows neither: here the broker is the only layer. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and truncating files in the plugin's stead. */
 #include <errno.h>
 #include <fcntl.h>

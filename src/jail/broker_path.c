@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names to handles. The kernel resolves a name in one go (openat2, no magic links); only what ends in /proc or passes
  * a magic link is walked part by part (broker_walk.c). What comes out is a handle that no later rename or link can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, signals, limits and sockets: what is decided by registers, or refused with a name. */
 #include <dirent.h>
 #include <errno.h>

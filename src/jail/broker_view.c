@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names in a file tree of the plugin's own (level t1). What is there is found there, and acted on there: its mounts are
  * the plugin's, read-only where they should be, and a directory that it gets has no ".." that leads out. What is not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names part by part: what ends in /proc or passes a magic link, because there "self" means us where the plugin means
  * itself.

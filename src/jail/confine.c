@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which level does what: the steps of confine.h, in the order in which guardian and launcher call them. */
 #include "jail/confine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Confinement, as the guardian and the launcher call it (program mortise-jail only). One jail per process, so the
  * state is the implementation's own. At level guarded none of these is called.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Level t0, and what t1 has in common with it. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
  * something still could not do it; L2 lets the plugin itself do nothing with files but execute its entry, because all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Level t0, step by step, for confine.c; t1 builds on the same steps. */
 #ifndef MOR_JAIL_CONFINE_T0_H
 #define MOR_JAIL_CONFINE_T0_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Level t1: t0's broker, filter and L2, in namespaces of their own with a small file tree (root.c). What no rule names is
  * not there, not even for stat; protected paths are read-only mounts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Level t1, step by step, for confine.c: the steps of confine.h in namespaces of their own. */
 #ifndef MOR_JAIL_CONFINE_T1_H
 #define MOR_JAIL_CONFINE_T1_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls without the C library's wrappers, for the few steps of the broker that every open pays for. A wrapper of a
  * program with threads also minds cancellation and errno: some 15 ns each, and pages of its own. The result or -errno.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See entry.h. */
 #include "jail/entry.h"
 

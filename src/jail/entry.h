@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is really executed: script lines resolved, so that exactly one execve is needed, and what the kernel opens with it. */
 #ifndef MOR_JAIL_ENTRY_H
 #define MOR_JAIL_ENTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the program mortise-jail share: guardian, launcher, tree. Neither stdio nor threads. */
 #ifndef MOR_JAIL_GUARD_H
 #define MOR_JAIL_GUARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
  * waits for seven things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Level t1: protected paths in a writable workspace, held by the kernel. In the plugin's tree they are read-only mounts,
  * but a directory above them could still be moved away and made anew, by a broker that were talked into it: what is a mount

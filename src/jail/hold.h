@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What keeps protected paths in their place at level t1, whatever the broker thinks. */
 #ifndef MOR_JAIL_HOLD_H
 #define MOR_JAIL_HOLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first process of a PID namespace, at levels guarded and t0 (at t1: within.c). It starts the plugin, passes SIGTERM on, reaps what is orphaned, and ends
  * when the plugin has ended: the kernel then kills all that is left in the namespace and lets nobody out. It is not the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See landlock.h. Bookworm's header knows ABI 2, so the structures and rights of later ones are written out here. */
 #include "jail/landlock.h"
 

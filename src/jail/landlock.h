@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Landlock by bare system calls: a rule set of paths, then the lock. What the kernel's ABI does not know is left out
  * here and stopped by the filter or the broker; `mortise doctor` says what then rests on one layer.

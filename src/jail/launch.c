@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher: from the guardian to the plugin's execve.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mortise-jail: reads its plan and becomes the guardian of one plugin. Started by libmortise only; a person who runs
  * it is told so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See paths.h. Why these lists: docs/design/0003-jail.md, "What may be read". */
 #include "jail/paths.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which files a confined plugin may read, write and run: rules on canonical names, the longest one wins; the default
  * readable set; the names where a refusal is quiet because interpreters probe them; the protected ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records to the host, and the texts in them. No stdio: its buffers and locale tables would be most of our memory. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See root.h. */
 #include "jail/root.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The small file tree of level t1: the same absolute names as on the host, but only those that a rule names. It is built
  * in a mount namespace of its own, by the first process of the PID namespace, which must not stand under Landlock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The complete kill. We are the subreaper of all that the plugin ever starts, so whoever loses its parent becomes our
  * child, whatever session or group it has fled to. Hence: kill the children we have, reap, look again, until there are

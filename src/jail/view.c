@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The maker of views, and what guardian and launcher have to do with it. See view.h. */
 #include "jail/view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The view: files of a stage over the plugin's own tree, switched while it runs (docs/design/0003-jail.md).
  *

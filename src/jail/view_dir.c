@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See view_dir.h. */
 #include "jail/view_dir.h"
 

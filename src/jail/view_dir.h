@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories by handle, one name at a time: no link is followed. */
 #ifndef MOR_JAIL_VIEW_DIR_H
 #define MOR_JAIL_VIEW_DIR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One order: puts the new view together in the shop, then changes the plugin's mounts. Whatever fails before that changes
  * nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What view_stage.c builds with: mounts, and the shop itself. See view_shop.h. */
 #include <errno.h>
 #include <fcntl.h>

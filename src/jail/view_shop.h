@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between view_make.c, which enters and commits, view_stage.c, which puts the view together, view_walk.c, which looks where
  * links are in the way, and view_mount.c, their tools. */
 #ifndef MOR_JAIL_VIEW_SHOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Putting a view together in the shop, in place: one read-only overlay of the stage's directory over the plugin's per
  * touched top-level directory. Where the kernel has no overlay for it (mounts inside, the stage itself inside, too many

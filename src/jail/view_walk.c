@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stage and tree side by side, down as far as both have directories: where a directory of the stage meets a link of the
  * plugin's tree, or a directory that is closed to us. Every order asks for every directory of its stage, so what is asked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launch at level t1. Two things exclude each other: whoever makes mounts must not stand under Landlock, and a guardian
  * under Landlock can look only into processes that stand under its own domain. So the first process of the new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exits of children: one pidfd each, no SIGCHLD handler, no wait for "any child". */
 #include <assert.h>
 #include <errno.h>

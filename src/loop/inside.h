@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What loop.c and timer.c share. Nobody outside this room includes it. */
 #ifndef MOR_LOOP_INSIDE_H
 #define MOR_LOOP_INSIDE_H

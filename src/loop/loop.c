@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One epoll descriptor holds everything: the owners' descriptors, a timerfd and an eventfd. It is itself
  * pollable, so an embedder needs neither a time-out nor a signal handler of ours.

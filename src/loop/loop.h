@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event loop: epoll + timerfd + eventfd + pidfds behind ONE pollable descriptor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timers: a binary heap of pointers to timers that know their own place in it, plus 1. */
 #include <assert.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Descriptors, and looks at them. A look is one epoll_wait and one call of each watch that is ready, or that has asked to be
  * called again; where that is too much for one dispatch, the next one goes on with the same look.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files that read a bot's TOML. */
 #ifndef MOR_MANIFEST_BOT_INSIDE_H
 #define MOR_MANIFEST_BOT_INSIDE_H

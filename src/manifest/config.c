@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* [config]: objects laid one over the other. There is no tree to edit, so each step writes the text anew. */
 #include "base/alloc.h"
 #include "manifest/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * manifest.json of G-Assist: who the plugin is and which functions it has. Functions come in three shapes: a list whose
  * entries have `properties` and `required` themselves (most real plugins), a list whose entries keep them below

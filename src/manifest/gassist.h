@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the two files of G-Assist's format. */
 #ifndef MOR_MANIFEST_GASSIST_H
 #define MOR_MANIFEST_GASSIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a G-Assist plugin is started here. Its manifest was written for Windows: `executable` may be a .bat that starts
  * node, or an .exe that was made of a plugin.py. What cannot run here is replaced by a sibling that can.

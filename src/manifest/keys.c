@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every setting there is. What is not here is refused, with the nearest name: a misspelt key that does
  * nothing is the worst kind of configuration error. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From what the user named to one struct. The order of the steps is the order in which settings win. */
 #include <errno.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every manifest and configuration format -> one struct: who the plugin is, what to run, how. Nothing is
  * executed here. Errors name file, line, column, key and remedy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise.toml and ~/.config/mortise/plugins/NAME.toml. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths, and the files behind them. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Permissions as other manifests write them -> our settings of [sandbox]. Only the names change here; whoever reads the
  * settings judges them once more, by the same rules as our own. A permission that is misspelt, or of the wrong type, is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of settings: adding one checks it, looking one up takes the last. */
 #include <string.h>
 

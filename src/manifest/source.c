@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The foreign manifest of a directory: which one, its text, its tree. What it means is its own format's. */
 #include <stdio.h>
 

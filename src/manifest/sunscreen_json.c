@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sunscreen-plugin.json, the manifest that Sunscreen's own program reads. Members that it does not know are errors, as
  * they are there.

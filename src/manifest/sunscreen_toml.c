@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plugin.toml of Sunscreen's specification: one program inside the plugin's directory, what it may touch, and the
  * commands and hooks that it offers.

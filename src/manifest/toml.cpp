@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TOML -> JSON. The only C++ in the library: no C library for TOML is packaged. toml++ is used as a header,
  * with exceptions; none leaves this file, and no symbol of C++ is exported.

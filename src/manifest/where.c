@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where in a foreign manifest something stands, and complaints that begin with it. The JSON parser keeps no places, so
  * the text, which it has accepted, is walked once more; that costs nothing but for texts that somebody will read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML -> JSON through the tree that libfyaml builds. It bounds nesting and finds keys that are twice there; aliases are
  * left unresolved by it, because what they expand to must be counted. */
 #include "manifest/yaml.h"

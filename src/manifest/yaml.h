@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML -> JSON, for sunscreen.yml. libfyaml stays behind this header. */
 #ifndef MOR_MANIFEST_YAML_H
 #define MOR_MANIFEST_YAML_H

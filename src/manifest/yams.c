@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yams-plugin.json: who a YAMS plugin is and how it is launched, in the order of the real host:
  * entry.binary.linux if that file exists, ./plugin, entry.fallback_cmd or entry.cmd, plugin.py. Unlike the

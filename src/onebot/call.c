@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the OneBot v11 API, as one line of JSON each. */
 #include "base/text.h"
 #include "onebot/onebot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line of input: what happened in the chat network. */
 #include <stdio.h>
 #include <string.h>

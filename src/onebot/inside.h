@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a link holds. */
 #ifndef MOR_ONEBOT_INSIDE_H
 #define MOR_ONEBOT_INSIDE_H

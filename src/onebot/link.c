@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connections, their peers, and how a lost one comes back. */
 #include "onebot/link.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A bot's connections to OneBot v11 over WebSockets: forward (we connect, and connect again) and reverse (implementations
  * connect to us), both at once if need be, and several accounts. On a loop of its own behind one descriptor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OneBot v11, as far as a bot's plugins need it: what a chat network tells (events) and what it is asked to do
  * (calls). Pure: bytes in, bytes out. How they come and go over the network is in link.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "onebot/seen.h"
 
 #include <string.h>

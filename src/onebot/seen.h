@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which messages have come already: the last MOR_SEEN of them. */
 #ifndef MOR_ONEBOT_SEEN_H
 #define MOR_ONEBOT_SEEN_H

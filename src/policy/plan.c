@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a plan: policy and command in, a sealed memfd out. The library's half. */
 #include "policy/plan.h"
 

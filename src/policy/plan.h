@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan: a versioned list of operations that the library writes into a memfd and mortise-jail carries out. And the
  * records on the one SOCK_SEQPACKET socket between them. Shared by both sides; base only; no pointers inside.

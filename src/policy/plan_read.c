@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a plan. Both sides have this file, the library for its tests. It comes from the program that started us and
  * is sealed, and still no size in it is believed: a damaged plan must end in a refusal, not in a start.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy: one table of keys, and the struct that it fills. */
 #include "policy/policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a plugin may do, as one struct. From it come the plan (what mortise-jail carries out), the environment, the
  * text of the prompt and of `mortise info`. Knows nothing of processes; base only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A policy in words and as JSON. One rule: nothing is said that is not enforced. A guarded plugin obeys no rule on
  * files and network, so none of them is listed for it.

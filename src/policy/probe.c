@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Landlock, seccomp, namespaces: tried, not guessed from a version number. */
 #include "policy/probe.h"
 

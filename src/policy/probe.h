@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this kernel and this user's session allow, found out by trying. Each probe leaves nothing behind; those that
  * would change the process try in a child, which is made with clone (no handlers, no exit functions run in it) and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our cgroup: where it is, and whether a group below it can be made, filled and killed. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A violation in words: what it tried, on what, and which permission would have been needed. */
 #include <stdbool.h>
 #include <string.h>

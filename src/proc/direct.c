@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The direct back end: posix_spawn and a process group of its own. For tests and the bench; plugins are guarded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a process ended, in words that name the cause. */
 #include <signal.h>
 #include <stdio.h>

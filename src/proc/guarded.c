@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guarded back end: mortise-jail stands between us and the plugin. It gets a plan in a memfd and the plugin's
  * ends of the pipes; it answers with records on a socket. What bytes the plugin writes and reads still take no detour.

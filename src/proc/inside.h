@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this room share. Nobody outside includes it. */
 #ifndef MOR_PROC_INSIDE_H
 #define MOR_PROC_INSIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What both back ends share: resolution, the three pipes, stderr, the order of events. How the process is started,
  * ordered about and ended is the back end's: guarded.c (mortise-jail), direct.c (posix_spawn).

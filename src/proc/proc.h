@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: guarded (mortise-jail stands
  * between, and the whole tree dies with the plugin) and direct (posix_spawn; the group dies). The owner gets events; it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plugin's stderr: always drained, one bounded read per callback so that stdout is never starved, split
  * into lines, and the last of them kept for error texts.

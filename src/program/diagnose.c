@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a program could not be started, in words that name the cause. */
 #include <elf.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where mortise-jail and its likes are: where the host says; beside the build tree's own programs while they run from
  * there; else where they were installed. Never in a directory that merely lies near: somebody else may write there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the programs are that come with the library and the command, but are not on anybody's PATH. */
 #ifndef MOR_PROGRAM_HELPER_H
 #define MOR_PROGRAM_HELPER_H

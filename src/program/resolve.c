@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a command to what exec gets: PATH, interpreters by suffix, and a look at a script's first line.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What to run, what exec would be given for it, and why it cannot be. Starts nothing. */
 #ifndef MOR_PROGRAM_RESOLVE_H
 #define MOR_PROGRAM_RESOLVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of dialects, as the library tells it. */
 #include <string.h>
 

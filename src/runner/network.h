@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one permission that needs the user's word. `mortise run` asks for it; the other commands go without. */
 #ifndef MOR_RUNNER_NETWORK_H
 #define MOR_RUNNER_NETWORK_H

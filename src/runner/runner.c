@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the options of the command line to a host and its plugins. Options that have a name in mortise.toml
  * become settings, so that there is one way in which the library is configured, not two.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host with one command's settings: the options that every command which runs a plugin shares, the
  * loop that also minds signals, and the polite end.

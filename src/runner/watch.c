@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For people who want to see: without --verbose and --show-wire a run that goes well is silent. Whatever
  * comes from a plugin is made printable first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a user has granted to a plugin, remembered: for one directory and one set of permissions, which is name, version
  * and the manifest's bytes. Change any of them and the question is asked again. One file per approval, below

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of the .talk format: JSON in which $names and `...` stand bare. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading and writing .talk files. A script is kept as one copy of its text: steps are slices of it, raw bytes
  * are unescaped in place, and the two names of the first line are closed with a NUL over the blank behind them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The .talk format: a conversation between host and plugin as a text file. It is a test, a recording
  * and a fuzz seed at once.

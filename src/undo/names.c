@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What there is to tell of an undoing: which names, what became of them, and copies of what stays. See play.h. */
 #include "undo/play.h"
 

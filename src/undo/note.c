@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Noting what the broker is about to do. See undo.h.
  *

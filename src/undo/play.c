@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Undoing, from the journal's end to its beginning. See undo.h. */
 #include "undo/play.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the two files that undo: play.c does it, names.c knows what there is to tell. */
 #ifndef MOR_UNDO_PLAY_H
 #define MOR_UNDO_PLAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the tree.
  *

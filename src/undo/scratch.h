@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The private directory of a confined plugin: made before the start, removed with all that is in it. By the guardian, by
  * the host if the guardian has been killed, or by the next confined start of the same user if both have. */
 #ifndef MOR_UNDO_SCRATCH_H

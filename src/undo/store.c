@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store's two files, and what noting and undoing share. See undo.h. */
 #include <errno.h>
 #include <fcntl.h>

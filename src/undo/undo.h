@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Undoing what a confined plugin did in its workspace. What is needed for it lies in the *store*, a directory of its own
  * outside of all that the plugin can reach, with two files:

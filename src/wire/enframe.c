@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other direction of framing.h: bodies -> frames. */
 #include <string.h>
 

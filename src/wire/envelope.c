@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two halves. The scan walks the frame once and only collects: six slices, and the id as soon as it is seen.
  * The judging looks at those slices and decides what kind of message they make. A fault of the text is told by

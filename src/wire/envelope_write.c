@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages out. Everything is appended in place; nothing is formatted twice. */
 #include "wire/envelope.h"
 

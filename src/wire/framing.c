@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a reader that is fed byte by byte says the same as one that sees everything: each verdict is decided by
  * the bytes from the window's beginning up to a place that those bytes themselves determine, and is given when

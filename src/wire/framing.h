@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Framing: bytes <-> frames. Pure: no descriptors, no allocation, no clock.
  *

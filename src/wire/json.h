@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON as trees. json.c is the only file that knows yyjson; everybody else sees these accessors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Equality of JSON values. Numbers compare by what their digits say, exactly, not by way of a double. */
 #include "wire/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* struct mor_writer: JSON text without a tree. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The validating JSON scanner: walks over one value, judges it, builds nothing. No recursion and no
  * allocation; nesting is a bit stack. Positions are pointers into the text, which needs no NUL behind it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Before a Sunscreen plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so
  * that no script hangs; then the text is the command that answers.

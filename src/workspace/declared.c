@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What upstream's runtime finds in sunscreen.yml, as far as it names plugins: source, and version as a wish. Keys that would
  * replace what a manifest says are refused where they matter: what a plugin is started as, and what it may do, stands in

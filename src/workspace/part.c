@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One plugin, one process, one answer. Nothing of it counts before that process has ended: what it does after its answer
  * belongs to it, too.

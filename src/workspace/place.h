@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The workspace that a Sunscreen plugin works on: where it is, its configuration, its IDL, and what is written in it. */
 #ifndef MOR_WORKSPACE_PLACE_H
 #define MOR_WORKSPACE_PLACE_H

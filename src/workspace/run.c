@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins by either manifest: one command, or one hook of several plugins in order. */
 #include "workspace/workspace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a confined program writes, to be undone if it fails: for mortise run and mortise jail. */
 #ifndef MOR_WORKSPACE_UNDO_H
 #define MOR_WORKSPACE_UNDO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words of a Sunscreen command, as plugin.toml plugins get them: arguments and flags apart.
  *

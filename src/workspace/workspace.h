@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sunscreen plugins at work in a workspace. What its files share:
  *

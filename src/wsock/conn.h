@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection, between the files that open it and the one that runs it. */
 #ifndef MOR_WSOCK_CONN_H
 #define MOR_WSOCK_CONN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection that we open: the name, its addresses, one after the other. */
 #include <errno.h>
 #include <netinet/in.h>

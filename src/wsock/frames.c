@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages and frames, by wslay: the only file that knows it. Here it has no socket: bytes are fed, and what it wants to send is
  * moved to a buffer. It answers pings and good-byes by itself, and checks UTF-8 and masks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake of a WebSocket: one request and one response of HTTP/1.1, whose bodies do not matter. */
 #include <nettle/base64.h>
 #include <nettle/sha1.h>

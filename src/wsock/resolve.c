@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From names to addresses. glibc looks them up on a thread of its own (getaddrinfo_a) and then runs `on_looked_up` on another;
  * that only writes to an eventfd, which is the last it does with the look-up. A look-up cannot be stopped: one that nobody

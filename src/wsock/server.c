@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server: who comes, and whether they get in. */
 #include <errno.h>
 #include <netdb.h>

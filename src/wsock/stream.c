@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes over a socket, plain or encrypted. */
 #include <errno.h>
 #include <stdio.h>

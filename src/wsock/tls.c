@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS, by OpenSSL: the only file that knows it. A client verifies the chain and the name; there is no way to turn that off.
  * OpenSSL's errors are a queue per thread: it is emptied before each call, so that what is found there is of that call.

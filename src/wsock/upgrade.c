@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a connected socket to a WebSocket: the handshake of HTTP, on either side. */
 #include <nettle/base64.h>
 #include <stdio.h>

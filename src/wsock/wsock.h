@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WebSockets (RFC 6455) over TCP or TLS, as client and as server, on a mor_loop: nothing blocks, and what follows from a
  * turn of the loop comes as a callback. wslay cuts and makes the frames, OpenSSL encrypts; both stay inside this room.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For tests of the public API: through the shared library and <mortise/mortise.h> alone, against real
  * processes (mostly tests/plugins/bad.c). Waiting is always for something that will happen; GUARD_S only

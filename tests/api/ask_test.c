@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin asks of the host: requests answered now or later, notifications, batches. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls: what starts them, what ends them, what callbacks may rely on. */
 #include "api.h"
 

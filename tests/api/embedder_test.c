@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Embedders with habits: no SIGCHLD, no stdin, many plugins, long lives. */
 #include <dirent.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise_jail_run() and mortise_doctor() as an embedder calls them. Level "guarded": what each level confines is for
  * tests/jail; here statuses, ends, orders and sizes. Nothing in it reads stdin. */
 #include "leak.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An analyzer as a driver sees it, with real processes: what tests/talk/kythe cannot show. Times are only ever compared
  * from below ("not before"), so that a slow machine cannot fail them. The default grace, 10 s, is tested on the virtual

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Life and death of plugins: starting, crashing, restarting, stopping. */
 #include <errno.h>
 #include <fcntl.h>

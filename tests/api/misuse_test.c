@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an embedder may get wrong, and what it may leave out: each is told at once, and breaks nothing. */
 #include "api.h"
 

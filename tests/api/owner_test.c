@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "One thread per host": every function of the header from another thread, while the host's thread works; and from a forked
  * child, which may do one thing: free its copy.

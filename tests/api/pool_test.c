@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: several processes of one plugin behind one queue. */
 #include <unistd.h>
 

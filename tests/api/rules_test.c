@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that hold for every function: callbacks, threads, options that grow, tables. */
 #include <poll.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversations and what goes beside a call's arguments, as an embedder of G-Assist plugins sees them. */
 #include <fcntl.h>
 #include <sys/stat.h>

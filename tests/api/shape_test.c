@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One process per call, as an embedder sees it: real processes, both shapes of Sunscreen, guarded. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "strangers.h"
 
 #define REFUSED(is_refused) ((is_refused) ? MORTISE_ETHREAD : 0)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every function of the header, called by somebody who is not the host's thread. */
 #ifndef TESTS_API_STRANGERS_H
 #define TESTS_API_STRANGERS_H

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """test_symbols.py LIBRARY HEADER: the library exports what the header declares, and nothing else."""
 import re
 import subprocess

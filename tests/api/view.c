@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the view share: stages, the plugin, orders and their answers; and main(). See view.h. */
 #include "view.h"
 

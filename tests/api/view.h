@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests of mortise_plugin_set_view(), as an embedder calls it and as the plugin (tests/plugins/eye.py) sees it.
  *

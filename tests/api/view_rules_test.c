@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a view must not do: hostile stages, misuse, deaths, and who lives where. */
 #include "view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the plugin sees of a view, and of the host beside it. */
 #include "view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Views where there are mounts, and where the kernel refuses them. */
 #include "view.h"
 

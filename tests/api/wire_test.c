@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin may do to its stdout and stderr, and what the host makes of it. */
 #include "api.h"
 

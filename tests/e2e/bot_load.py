@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """bot_load.py [--rate N] [--seconds N] [--slow-every N] [--slow-for S] [--crash-every N] [--out FILE]: a bot under load.
 
 Events at a steady rate through five plugins. One in --slow-every matches a plugin that takes --slow-for seconds over it, one in

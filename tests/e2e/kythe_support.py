@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of mortise index share: records, archives, and what comes out."""
 import hashlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small OneBot v11 for the tests: the side of the chat network, over WebSockets, of the standard library alone.
 
 `Server` listens (the bot connects: forward), `dial` connects (reverse). A thread per connection; whatever it hears comes to a

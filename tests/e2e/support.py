@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the command share. MORTISE_BUILD names the build directory (default: build)."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The analyzer's end of the Kythe protocol, in C and in Python, against a driver that is scripted here: rule numbers are those
 of docs/dialects/kythe.md. MORTISE_BUILD names the build directory (default: build)."""
 import json

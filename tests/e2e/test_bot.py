@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise chat --config: a bot with plugins of the ayiou dialect, as its users run it."""
 import hashlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise chat --config with ws_url or listen: a real bot, and a small OneBot v11 as its network."""
 import fcntl
 import json

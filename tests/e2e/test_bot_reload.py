@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise chat --config: a bot whose file changes while it runs."""
 import fcntl
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise call: arguments, results, errors."""
 import base64
 import json

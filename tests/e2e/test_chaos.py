@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise chaos: what goes by unharmed, each fault by itself, the same faults again, and the ends of both sides."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise chat: functions and conversations, from a file and on a terminal."""
 import json
 import os

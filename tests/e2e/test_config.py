@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--config, --env, --set, mortise.toml: what reaches the plugin."""
 import json
 import unittest

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The docs name tests that exist, name every script, and tell all that the dialects' tables hold."""
 import ast
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise doctor: what it says must be so."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plugins/elf-text, spoken to directly: the C SDK's side of JSON-RPC, the YAMS methods, and hostile files.
 
 MORTISE_BUILD names the build directory (default: build).

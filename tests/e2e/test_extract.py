@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise extract with one plugin: inputs, rows, errors, order."""
 import json
 import os

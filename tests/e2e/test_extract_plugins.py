@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise extract: who gets a file. extractor.supports, capabilities, several plugins, plugins that will not do."""
 import collections
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """G-Assist plugins: mortise run, and what the host does about slow, silent, noisy and frozen ones."""
 import json
 import os

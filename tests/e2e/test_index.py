@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise index: what analyzers are told, what becomes of what they say and write. Rules and decisions as in docs/dialects/kythe.md."""
 import base64
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kythe-clang from end to end: kzip create, index, verify-entries. The goals are in tests/kythe/clang/."""
 import json
 import shutil

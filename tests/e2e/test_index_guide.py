@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of docs/guide/index-code.md and the analyzers in examples/analyzers."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise index and analyzers that break every rule: the other units come out right, each once and whole; nothing hangs, nothing is left running."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise index: interrupted, killed, resumed. The result is that of a run that nobody disturbed."""
 import json
 import random

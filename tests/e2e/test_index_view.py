@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise index: the files of a record at the record's paths, for that analysis alone."""
 import json
 import os

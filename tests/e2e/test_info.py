@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise info: the page and its JSON."""
 import json
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise jail: any program, its own exit status, 9 for a violation, 125 where there is no jail.
 
 The catalogue of escapes is in tests/jail; here the command itself: options, texts, streams, signals, what is left behind.

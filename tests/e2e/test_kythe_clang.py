@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plugins/kythe-clang: what it says of C, told in goals that mortise verify-entries checks, and what it makes of text that is
 hardly C. tests/kythe/clang has the goals; those whose bytes matter (CR LF, a byte order mark) are made here."""
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise kzip: archives made here, and the seven real ones where they are at hand (in $MORTISE_KZIPS)."""
 import hashlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plugins/lookout: a G-Assist plugin from the specification alone, doing its work."""
 import json
 import os

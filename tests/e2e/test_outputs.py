@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """-o FILE of every command: whole or not at all, whatever is at its place."""
 import contextlib
 import json

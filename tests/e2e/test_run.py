@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise run, by plugin.toml: words, workspace, configuration, hooks, what is printed, what it ends with."""
 import json
 import os

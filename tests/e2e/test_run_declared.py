@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mortise run with plugins that the workspace declares: plugins[] of sunscreen.yml."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SIGINT and SIGTERM: the first is polite, the second is not; nothing is left behind."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sunscreen-plugin.json: shell scripts as upstream's own tests have them, unchanged, and each way to answer oddly."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sandbox table of Sunscreen's specification, row by row: denied with exit 9, and with its toggle where it has one.
 
 Each row at every level that this machine can do; the catalogue of escapes is in tests/jail.

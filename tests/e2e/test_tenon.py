@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tenon.h promises, tried on sdk/c/contract.c. MORTISE_BUILD names the build directory (default: build)."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A confined run that fails leaves the workspace as it was: mortise run of Sunscreen plugins, mortise jail --undo."""
 import os
 import pathlib

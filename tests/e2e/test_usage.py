@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Help, wrong words, completion, man pages: the command without a plugin."""
 import functools
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plugins/yellowstone-indexer: the manifest that the specification prints, both scaffolds, the hook, error 4, --force."""
 import json
 import re

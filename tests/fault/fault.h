@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fault matrix: what may go wrong with a plugin, in each phase of its life, in each dialect, with real processes.
  * Rows and phases are those of docs/reference/faults.md; rows.h says what is required, cell by cell.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host with one fault-plugin, through <mortise/mortise.h> alone, the same for dialects that are called and that ask. */
 #ifndef TESTS_FAULT_HOST_H
 #define TESTS_FAULT_HOST_H

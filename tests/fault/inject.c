@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See inject.h. Not with sanitizers, which put functions of their own in the same places. */
 #include "inject.h"
 

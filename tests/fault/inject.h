@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of libmortise.so into libc that can be made to fail: this program's own functions of the same names come first. */
 #ifndef TESTS_FAULT_INJECT_H
 #define TESTS_FAULT_INJECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fault-inject DIALECT [KIND]: whole sessions with a good plugin, in which each call into libc that can fail does so: the n-th
  * one once, and the n-th and all after it, for every n. Then all works again. Whatever was hit: an error or none at once, but

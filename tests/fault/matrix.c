@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fault-matrix DIALECT [FAULT/PHASE]: see fault.h. Each cell is a host of its own with a real process. What is looked at in
  * all of them: the work at hand ends as the table says, exactly once; the next work is done well, by the same process or a

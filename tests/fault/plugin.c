@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See fault.h. The plugin: everything as it should be, but for one fault in one phase, once. */
 #include "plugin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of fault-plugin. */
 #ifndef TESTS_FAULT_PLUGIN_H
 #define TESTS_FAULT_PLUGIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the plugin may do wrong, one function each. See fault.h. */
 #include "plugin.h"
 

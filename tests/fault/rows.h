@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table: what is required of each fault in each phase. Included by matrix.c alone. */
 
 static const struct row rows[] = {

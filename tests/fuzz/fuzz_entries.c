@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entry streams. Byte 0: format and size of the pieces. What is read in pieces is what is read at once; what is converted
  * and converted back is the same stream. */
 #include "fuzz.h"

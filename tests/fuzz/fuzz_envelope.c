@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The envelope scanner against the tree parser: both must accept or refuse the same texts, and what the scanner
  * says of a message must be what a slow, plain reading of the tree says. Byte 0: flags; byte 1: depth bound.

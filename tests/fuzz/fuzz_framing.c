@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stream read at once, byte by byte and in odd pieces must be told the same. Byte 0 of the input picks the
  * framing and the flags, byte 1 the limit, byte 2 seeds the pieces; the rest is the stream.

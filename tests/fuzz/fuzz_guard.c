@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Between the library and mortise-jail: the plan that one writes and the other reads, the records that come back, and the
  * plugin's stderr beside them. Nobody believes a size or a missing NUL. Byte 0 chooses which of the three; byte 1 how

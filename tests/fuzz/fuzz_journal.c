@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The journal of a run. Byte 0 even: the rest is a text, of which only whole, good lines may be believed, and what is
  * believed would be written the same way. Odd: a journal is written from the rest, one byte of it changed, and no line may be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is parsed and written reads back as the same value, compact, pretty and on one line; base64 goes round.
  * Byte 0: flags.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Archives. Byte 0: 0, the rest is an archive; else the rest is the names of an archive's entries, one per line, each with
  * its line as content. Whatever comes: what is opened has units and files that are named by digests, and a file that is

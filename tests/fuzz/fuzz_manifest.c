@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A manifest of each format in a directory of its own: it is read or refused with a text, what comes out is whole, and a
  * second reading gives the same. Byte 0 chooses the format.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model of the host (tests/model), with operations that libFuzzer chooses: three bytes each. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A line of input is an event or a fault; what plugins are given and what is sent is JSON, and text stays text. As a CQ
  * string, every byte is in one part, and escaping can be undone. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A session in which the embedder and the plugin say anything: requests, batches, notes, answers; actions and params that
  * go through templates and validation. What comes of it is checked as in the model: one last callback per call, whole

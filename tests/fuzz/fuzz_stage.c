@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Units with hostile paths: nothing outside the stage is ever touched.
  *

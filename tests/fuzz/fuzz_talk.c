@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scripts that are read are written and read again; a pattern fits what it was filled to. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Goals in any source: read or refused with file, line and column; what is read is solved or given up, never worse. */
 #include "fuzz.h"
 

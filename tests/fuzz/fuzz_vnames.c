@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules, then the paths that they are tried on: JSON, and after its first NUL or newline one path per line. Nothing runs
  * away, and what matches has a name. Path cleaning is checked on the way: cleaning twice changes nothing. */
 #include "fuzz.h"

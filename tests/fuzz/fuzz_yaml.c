@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is taken for YAML becomes the text of a JSON object within its bounds; what is not is refused with a text. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Feeds every file of a corpus to a fuzz target, whole and cut short at each of its first bytes. TAP. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * harness_t0 MORTISE-JAIL [options] -- PROGRAM [ARG...]: one confined program, without the library. Prints the records to
  * stderr; exits as the program, 9 after a violation, 125 when the jail could not be set up, 128+n after a signal.

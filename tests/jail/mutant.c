@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Linked into mortise-jail-mutant in front of the real thing (-Wl,--wrap): a broker whose path logic says yes to
  * everything. It shows what the kernel layer holds alone, without a switch in the program that people run.

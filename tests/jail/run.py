@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The escape catalogue of the jail, and benign programs that must not trip it.
 
 run.py [--full] [-v] [TEST...]   MORTISE_BUILD names the build directory (default: build)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the attempts play: a directory with a workspace and secrets around it, listeners, and a victim process.
 
 What a jailed program did is not only what it says it did: the stage is compared with what it was before.

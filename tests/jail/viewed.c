@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Linked into mortise-jail-viewed in front of the real thing (-Wl,--wrap): at level t1 a view is set before the plugin's
  * first instruction, of the stage in `view-stage` beside the program. So the whole catalogue runs with a view.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The embedder's calls, and the callbacks that they get. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold: of each callback, whenever the loops rest, and in the end. */
 #include <string.h>
 

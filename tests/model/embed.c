@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the embedder does with hosts, plugins and pools; and what it is told, besides replies. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * model: runs scripts made from seeds until the time or the steps are over; or plays the .ops files it is given.
  * Each run has a process of its own, so that a crash is a finding like any other.

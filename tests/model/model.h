@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model of the host: an embedder and its plugins that do anything, in any order, and an observer that knows what must
  * follow. README.md tells how to use it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a process hears and says. Every answer carries the token of the call that it answers, and nothing else does. */
 #include <string.h>
 

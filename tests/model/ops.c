@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The script: bytes, operations, text; and the interpreter. */
 #include <stdarg.h>
 #include <stdlib.h>

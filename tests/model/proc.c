@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process that exists as a link only. It obeys link.h to the letter, as the stdio link does: events come from the loop,
  * the end comes once and after everything that was written, SIGKILL is always followed by the end. All else is the script's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A long script that fails -> a short one that fails in the same way. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What there is to say in each dialect: enough that a session works, and a little that does not. */
 #include <string.h>
 

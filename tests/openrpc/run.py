@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every dialect's OpenRPC document against the meta-schema. `./dev test` has installed the validator, with the versions of
 package-lock.json, into BUILD/openrpc; nothing is fetched here."""
 import json

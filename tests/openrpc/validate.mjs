@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // node validate.mjs MODULES FILE...: each FILE is an OpenRPC document. MODULES is where package.json was installed. TAP.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bad MODE: a plugin (plain dialect, lines framing) with one misbehaviour. README.md is its table, and
  * `bad --list` prints it.

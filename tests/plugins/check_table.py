@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """check_table.py README BAD: the README's table is what the program itself says."""
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A plain JSON-RPC plugin for the tests of the command: it does what the method says.
 
 echo.py [lines|headers]: how messages are cut.

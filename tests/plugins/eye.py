@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A plugin that looks at files for its host: what it sees, from inside, is what tests of the view ask about.
 
 Plain dialect, one JSON-RPC message per line. Every method answers with a string; a failed system call with "errno NAME".

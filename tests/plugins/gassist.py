@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A G-Assist plugin for the tests, written like the official SDKs: one thread, a function per word.
 
 It answers no ping while a function runs, never responds to a successful execute (complete does), acknowledges

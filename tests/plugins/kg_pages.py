@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A YAMS plugin with kg_entity_provider_v1 and no content_extractor_v1: entities in pages.
 
 The file's bytes are its entities; opts.stuck makes next_offset stand still.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An analyzer for tests of what a virtual clock cannot show: kythe_stub MODE LOG. It notes what happens to it in LOG, one
  * line each, "WORD NANOSECONDS" on the monotonic clock; the first line is "pid NUMBER".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An analyzer that shows what tenon/analyzer.h handed it. Words of the unit's arguments say what it does:
  * "unit": facts with all that the unit says; "names": the name of each input, asked twice; "log": diagnostics;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """sdk_analyzer.c in Python."""
 import os
 import pathlib

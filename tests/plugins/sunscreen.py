@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A Sunscreen plugin by plugin.toml whose commands do what their flags say. Tests copy it to bin/plugin.
 
 echo      summary is the params as JSON

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every mode of `bad` needs: requests read line by line, replies and other lines written. */
 #ifndef TESTS_PLUGINS_WIRE_H
 #define TESTS_PLUGINS_WIRE_H

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A YAMS plugin that fails as the first word of a file's content says; any other content is given back.
 
 yams_errors.py [DIR]: where `recoverable` leaves a mark, so that it fails but once.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A YAMS plugin written from the specification alone.
 
 yams_ok.py [JSON]: what it says of itself, and how it answers extractor.supports:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kythe turned round: the plugin asks for a record and says when it is done with it. A record handed out is a "call":
  * done settles it, and so does the end of the process that had it. The protocol has no time limit for an analysis, so the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls, their callbacks, and what must hold of them. */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * soak [MINUTES [SEED [lie]]]: see soak.h. Exits with 0 when everything added up, with 1 and lines that begin with FAULT
  * when not. Directories of a run that failed stay. lie: the plugins do, and the status is 0 when that was noticed,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors and memory. */
 #include <dirent.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signals to processes that the soak has started: the guardian, the proxy, the plugin behind it. They are found by
  * walking down from us in /proc and addressed by pidfd, so that a number that was used again hits nobody.

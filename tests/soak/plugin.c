@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * soak-plugin [--lie] DIALECT [FRAMING]: the plugin that the soak runs, in every dialect. It does what a call orders and
  * gives the call's token back, so that the host's history can tell whose answer an answer is.

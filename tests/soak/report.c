@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table at the end: per seat its calls and how they ended, what was done to it, and what came of it. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The seats: which plugins there are, what they are asked, and when they are cancelled, stopped, freed and made anew. */
 #include <inttypes.h>
 #include <stdio.h>

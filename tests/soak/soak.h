@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The soak: pools and single plugins of all dialects, for minutes or hours, under the faults of `mortise chaos`, of
  * signals to whatever process of theirs, and of an embedder that cancels, frees and makes anew. Every call goes into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every unit test runs between a set-up and a teardown that compare our open descriptors and our child
  * processes: a test that leaves one behind fails. Use MOR_TEST(fn) in the group's table, and

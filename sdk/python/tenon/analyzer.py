@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write a Kythe analyzer.
 
 The analyzer is the client: it asks the driver for work on stdout, reads files as if they were its own, and writes entries to

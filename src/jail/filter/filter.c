@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generated arrays, and loading one. */
 #include "jail/filter/filter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generated filters and the list of notified calls, as the program mortise-jail sees them. */
 #ifndef MOR_JAIL_FILTER_FILTER_H
 #define MOR_JAIL_FILTER_FILTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkfilter [--table]: writes the filters as a C header, or the table of system calls as Markdown. Runs while building;
  * libseccomp serves as the dictionary of names and numbers. The code itself is made here, because libseccomp cannot

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table. What is in no row answers ENOSYS, so a kernel that grows new calls opens nothing. Lines carry the attack
  * they stand against where it has a name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which system call meets which answer, in the four variants network × spawn. One table (syscalls.c): the generator
  * of the filters, the broker's decoder (through the generated list of notified calls) and the manual all come from it.

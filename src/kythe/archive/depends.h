@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which files a compilation reads: by the compiler's own word, `-M`. This is the part that is text only: command lines in,
  * the command that asks out, the make rule that answers in, paths out.

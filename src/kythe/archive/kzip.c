@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading. libzip parses the archive's directory; what its names mean is decided here, once, when the archive is opened:
  * afterwards there are only numbers and digests.

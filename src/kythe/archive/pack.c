@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packing: sorted entries out of the spool, by libzip, into a descriptor. libzip itself would write a file beside the archive
  * and rename it over a link, or over a device; outfile.h knows better.

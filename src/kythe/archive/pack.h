@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The archive of a writer, packed. Inside of write.c. */
 #ifndef MOR_KYTHE_ARCHIVE_PACK_H
 #define MOR_KYTHE_ARCHIVE_PACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vnames.json: which VName a path has. And the answer to an analyzer's `vname` request, which is made from a unit's own
  * names, these rules and the unit's defaults.

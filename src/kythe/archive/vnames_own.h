@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MOR_KYTHE_ARCHIVE_VNAMES_OWN_H
 #define MOR_KYTHE_ARCHIVE_VNAMES_OWN_H
 

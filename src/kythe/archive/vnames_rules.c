@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rule file. Kythe's patterns are RE2's; ours are PCRE2's, which can do more and needs longer for some of it. So a
  * pattern is first held against RE2's grammar, as far as the two differ, and matching has a limit of steps.

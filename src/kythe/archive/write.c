@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing. Contents are copied into a spool, a file without a name beside the archive, and hashed on the way: what is named by a
  * digest is what was hashed, even if the source changes a moment later, and memory does not grow with the archive. At the

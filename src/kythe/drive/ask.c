@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What analyzers ask and say: analyze, vname, log. */
 #include "kythe/drive/inside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analysis types: "/kythe/index/java". What an analyzer asks for and what a unit offers. Missing slashes at the front and
  * "indexer" for "index" are mended, because the specification's own examples are written so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their processes, from start to end. What happens inside an analysis is work.c's. */
 #include "kythe/drive/inside.h"
 

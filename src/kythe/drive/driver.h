@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver: compilation records out of kzips to analyzers, their output to a result. An embedder like any other: it knows
  * mortise.h, not the host behind it.

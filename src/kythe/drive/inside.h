@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's structs. For driver*.c only. */
 #ifndef MOR_KYTHE_DRIVE_INSIDE_H
 #define MOR_KYTHE_DRIVE_INSIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The journal of a run, as text: what is settled, one line per unit in the order of the input. Pure: files are result's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file that an analysis writes: made before it is handed out, looked at when it is done, used again where that is safe. */
 #include "kythe/drive/inside.h"
 

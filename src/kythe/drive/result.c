@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What units come to: read, checked, kept, in their turn. Output and journal as files are result_files.c's. */
 #include "kythe/drive/result_inside.h"
 

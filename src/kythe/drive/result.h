@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The result of a run: what its units came to, in the order of the input, each exactly once and whole.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output beside its place, and its journal: opened, gone on from, finished. */
 #include "kythe/drive/result_inside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result's struct. For result.c and result_files.c only. */
 #ifndef MOR_KYTHE_DRIVE_RESULT_INSIDE_H
 #define MOR_KYTHE_DRIVE_RESULT_INSIDE_H

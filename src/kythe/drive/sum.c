@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kythe/drive/sum.h"
 
 #define XXH_INLINE_ALL /* nothing to link or to load */

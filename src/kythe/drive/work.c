@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One analysis: chosen, staged, shown, handed out; done, or failed and tried again. */
 #include "kythe/drive/inside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entry streams: what analyzers write and what consumers of Kythe read.
  *

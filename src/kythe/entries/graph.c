@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of triples: interning, merging of anchors, look-up by binary search in two orders. */
 #include "kythe/entries/graph.h"
 

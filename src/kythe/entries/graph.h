@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries in memory as one table of triples: subject, label, object. A label is an edge kind or a fact name; an object is
  * a node or the text of a fact. Texts and nodes are interned into one space of numbers, so that to compare is to

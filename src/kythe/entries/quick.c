@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver looks at every record that analyzers write, and nearly all have one form: fields in number order, lengths of one
  * byte, ASCII. Such records are seen to be right in one pass without building anything. "No" means "look closer", not "wrong".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records out of a byte stream: one buffer, filled in large steps, consumed from the front. */
 #include <errno.h>
 #include <inttypes.h>

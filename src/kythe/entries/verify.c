@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verifier itself: made, asked, freed. */
 #include "base/alloc.h"
 #include "kythe/entries/verify_inside.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads goals out of comments. One function per rule of the grammar. */
 #include <stdio.h>
 #include <string.h>

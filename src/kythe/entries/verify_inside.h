@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Goals as the parser leaves them and the solver takes them. For verify_*.c only. */
 #ifndef MOR_KYTHE_ENTRIES_VERIFY_INSIDE_H
 #define MOR_KYTHE_ENTRIES_VERIFY_INSIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Goals as tokens, and where on which line the text of an anchor stands. Plain bytes; nothing here knows the graph. */
 #include <stdio.h>
 #include <string.h>

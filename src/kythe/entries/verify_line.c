@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which lines of a source hold goals: by what they begin with, or by a regular expression. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Meets the goals, or says which one cannot be met. Goals that share variables form an island; islands have nothing to do
  * with each other, so each is searched by itself: depth first, its goals in the order they were written, the graph's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The contents of the cache: CACHE/blobs/DIGEST, written once, read-only, with a constant time. Inside of staging.
  *

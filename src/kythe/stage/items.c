@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of a record -> places in a tree. Sorted, equal paths and "a file that is also a directory" are neighbours. */
 #include "kythe/stage/items.h"
 

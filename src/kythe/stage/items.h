@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a unit as places in a tree: paths cleaned, sorted and judged, as text; only for what MOR_STAGE_DIR cannot show
  * is the machine asked. Inside of staging. */
 #ifndef MOR_KYTHE_STAGE_ITEMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories that belong to a living process, and what becomes of those that do not. */
 #include "kythe/stage/own.h"
 

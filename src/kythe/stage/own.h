@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside of the stager: its directory below stages/ is locked while it lives. A process id would not tell whether it does: it
  * is used again, and means somebody else in a container that shares the cache.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blobs by digest, trees of hard links to them. The paths of a unit are sorted before anything is made: equal paths and
  * "a file that is also a directory" are then neighbours, and the walk opens each directory once.

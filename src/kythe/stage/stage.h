@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Staging: the files of a record, put where an analyzer will find them.
  *

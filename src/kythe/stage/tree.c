@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel is asked for one element of a path at a time, below descriptors: a path cannot lead elsewhere. Directories that
  * a unit needs no more go from the inside out, which the order of the items makes easy: what lies below one follows it at once.

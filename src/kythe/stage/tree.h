@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of staging: the directories of a stage, and links to contents in them. */
 #ifndef MOR_KYTHE_STAGE_TREE_H
 #define MOR_KYTHE_STAGE_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 as lower-case hex. */
 #ifndef MOR_KYTHE_UNIT_DIGEST_H
 #define MOR_KYTHE_UNIT_DIGEST_H

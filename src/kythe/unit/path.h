@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of records, as text: nothing here looks at a file system. */
 #ifndef MOR_KYTHE_UNIT_PATH_H
 #define MOR_KYTHE_UNIT_PATH_H

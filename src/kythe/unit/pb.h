@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol buffers on the wire, field by field, without a message struct: what entries need for speed, and what
  * protobuf-c does not check. */
 #ifndef MOR_KYTHE_UNIT_PB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON to wire goes without a message in between: members become fields as they come. Any is the one type with a form of
  * its own: {"@type": URL, members of that type}. Where we do not know the type its JSON is carried along as text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON of protobuf messages, both ways, by the descriptors that protoc-c makes from kythe.proto. */
 #ifndef MOR_KYTHE_UNIT_PBJSON_H
 #define MOR_KYTHE_UNIT_PBJSON_H

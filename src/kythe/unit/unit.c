@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Units in three forms. The struct is what the rest of Mortise sees; its texts lie in the protobuf-c message that the wire
  * bytes were unpacked into, and JSON is turned into wire bytes first. Writing goes the other way: struct, wire, JSON.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A compilation unit: kythe.proto.IndexedCompilation as one plain struct. Read it from JSON or from the wire, write
  * it as either, ask for its digest, turn its parts into the members of an AnalyzeReply.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The name of a unit. Kythe's document and its code differ; this follows the code (kcd/kythe/units.go), as real archives
  * do: required inputs by digest and path without doubles, sources and environment by name, details by type, every text

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kythe/unit/unit_order.h"
 
 #include <stdlib.h>

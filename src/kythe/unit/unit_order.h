@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which the digest and the archive have a unit's parts. */
 #ifndef MOR_KYTHE_UNIT_UNIT_ORDER_H
 #define MOR_KYTHE_UNIT_UNIT_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One escape attempt: a function that really tries, and says whether it got through. The table of a file is in
  * catalogue order; `row` is the row of the catalogue in tests/jail/README.md (0: beyond the catalogue).

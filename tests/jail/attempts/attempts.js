@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // attempts.js NAME KEY=VALUE...: what a Node plugin would try. One line of JSON; --list prints the table.
 // Each attempt returns (or resolves to) true when it escaped, or throws.
 'use strict';

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """attempts.py NAME KEY=VALUE...: what a Python plugin would try. One line of JSON; --list prints the table.
 
 Each attempt returns what it got (true means: escaped) or raises.

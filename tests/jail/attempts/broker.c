@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Against the one that answers: arguments and moments that could confuse it, block it or end it. Those that are no
  * attack by themselves must just get the kernel's own errno, and the program must go on. */
 #include "attempt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* With workspace_write: what the grant does not cover. Plain attempts on paths outside run with it, too. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Other processes: the victim, which belongs to the same user, and the guardian above us. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unix sockets, System V and POSIX IPC: the ways to talk a privileged neighbour into doing it. */
 #include "attempt.h"
 

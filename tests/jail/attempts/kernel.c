@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Surface of the kernel that no plugin needs. What would harm the machine is called with arguments that cannot take
  * effect; the row then counts as an escape when the kernel judged the arguments (REACHES). */
 #include "attempt.h"

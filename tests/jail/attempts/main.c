@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attempt NAME KEY=VALUE...: tries one escape and prints one line of JSON. --list prints the table. */
 #include "attempt.h"
 

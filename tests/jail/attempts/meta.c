@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Existence, size, times, link targets: what Landlock does not hook. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Namespaces and mounts. Unconfined they run in the mount namespace of the runner, which is private. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network: loopback only, so that nothing leaves the machine. */
 #include "attempt.h"
 

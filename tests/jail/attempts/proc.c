@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /proc of others, and what /proc tells of the machine. */
 #include "attempt.h"
 

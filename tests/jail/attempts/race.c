@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time of check, time of use. Bounded by rounds, and by time on a busy machine. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Content outside the workspace, by name. */
 #include "attempt.h"
 

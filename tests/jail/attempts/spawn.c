@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes. Each makes at most two, which end at once. An executed program prints the verdict itself. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The least of io_uring: one ring, one operation. It is here because a ring bypasses every seccomp filter. */
 #include "attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes without a grant: in the workspace, a declared path, the plugin's own directory and anywhere else. */
 #include "attempt.h"
 

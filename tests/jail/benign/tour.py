@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tour of the standard library by a plugin that means no harm: nothing of it may look like an escape.
 
 Prints `ok NAME` or `FAILED NAME: why`; exits with 1 if any failed. The working directory is the workspace.

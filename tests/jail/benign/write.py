@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an honest plugin does in a workspace that it may write, step after step.
 
 Prints `ok NAME` or `FAILED NAME: why`; exits with 1 if any failed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kill-matrix TREE [nobody]: trees that do not want to die, against three ways to end: the host stops its plugin, the host is
  * killed, host and guardian are killed. With the subreaper the first two leave nothing; with a PID namespace all three.

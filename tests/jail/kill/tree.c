@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kill-tree KIND: makes a tree of processes that does not want to die. All of them hold stdout, so its reader sees the
  * end of the last. Says "r" there when the tree stands. Bounded: at most 128 processes at a time,

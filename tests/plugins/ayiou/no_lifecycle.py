@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A weather plugin from before there was a lifecycle: null for whatever it does not know."""
 import json
 import sys

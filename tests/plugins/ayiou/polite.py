@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The best-behaved of them, with two surprises: its lines end in CRLF, so its first line names no interpreter, and a line
 that is empty or no JSON is the end of the conversation to it."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """stage.py PART: plays the part that the JSON object PART gives it.
 
     log       file to which each request is appended as "METHOD TEXT"; lifecycle as "lifecycle EVENT"

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
 // The same in Node. `request` is not there where its fault is told: every exception is the end.
 const readline = require('readline');
 

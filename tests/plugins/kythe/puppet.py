@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Kythe analyzer without an SDK. Its units are its programs: the first source file of a record is executed as Python.
 
 Usage: puppet.py [JSON]. Members: encoding (json, protobuf), types (of analyze; null: none are sent), state (a directory that

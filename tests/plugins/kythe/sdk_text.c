@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C SDK's analyzer loop, as small as it gets: the text of each source as a fact "/t", and a diagnostic of each. */
 #include <stdio.h>
 #include <stdlib.h>

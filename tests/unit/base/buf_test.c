@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers, allocation that fails on demand, and lists. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs that are there whole or not at all. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every table of the registry: whole, and consistent with itself. What is checked here need not be checked per dialect. */
 #include <ctype.h>
 #include <stdio.h>

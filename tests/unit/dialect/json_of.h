@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON text -> document, for tests: the text is ours, so that it parses is asserted. */
 #ifndef TESTS_UNIT_DIALECT_JSON_OF_H
 #define TESTS_UNIT_DIALECT_JSON_OF_H

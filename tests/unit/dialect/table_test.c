@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables against the specifications: numbers and defaults that a slip of the finger must not change. */
 #include <string.h>
 

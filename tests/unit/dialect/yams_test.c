@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hooks of yams: what plugin.init sends, and which greetings are taken. */
 #include <stdarg.h>
 #include <stdio.h>

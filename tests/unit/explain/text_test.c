@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is written from the tables: explain, JSON, OpenRPC. */
 #include <string.h>
 

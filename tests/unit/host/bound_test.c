@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Many at once: what happens to 100,000 calls together costs no more for each than what happens to one, and is done in
  * slices between which everybody else has a turn. On the virtual clock, with the script link.

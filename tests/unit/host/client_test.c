@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analyzers that do anything in any order, and a driver that does, too; on the virtual clock, with fixed seeds. Whatever
  * happens: one analysis at a time, every done belongs to one, no signal within 10 s of the end of stdin unless somebody said

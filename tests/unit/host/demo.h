@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A made-up protocol that uses what plain and yams do not: calls settled by notes, acknowledgements, pieces, logs,
  * cancelling on the wire, killing on a time-out, clocks that signs of life turn back, pings that kill, two goodbyes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The demo protocol with one process per call, in both shapes. */
 #include <string.h>
 

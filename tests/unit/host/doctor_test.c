@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The doctor's judgement over machines that we do not have. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every allocation of a whole session fails in turn: the n-th and all after it, then memory comes back and everything
  * is torn down. Whatever step that hits, the host must neither crash nor leak, every call that was accepted is

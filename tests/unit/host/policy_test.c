@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* [sandbox] in files and on the command line -> the policy, with the place of a fault. */
 #include "../manifest/tree.h"
 

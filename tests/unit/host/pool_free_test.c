@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pool may be freed at any moment, from any callback, whoever holds its workers: each call ends once, nothing dangles. */
 #include <string.h>
 

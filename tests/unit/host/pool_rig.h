@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pool over script links and the virtual clock: what its tests share. */
 #ifndef TESTS_UNIT_HOST_POOL_RIG_H
 #define TESTS_UNIT_HOST_POOL_RIG_H

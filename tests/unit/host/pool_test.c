@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pool is driven by whatever happens to its workers: no call waits for ever, none is given to one that cannot take it. */
 #include <errno.h>
 #include <stdio.h>

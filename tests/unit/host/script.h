@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The script link: a plugin that exists only as what a test says it does. Used with the virtual clock. What the
  * host sends is kept until the test claims it; what the test delivers reaches the host through the same intake as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A start that fails: for good where something is wrong, as a death like others where something is only lacking. */
 #include <errno.h>
 #include <stdio.h>

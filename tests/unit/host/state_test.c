@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of legal moves: all 49 pairs, against a second telling of the design. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of pending calls: look-up stays right while it grows, and while calls leave in any order. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The acts of a .talk script: "* WORD …", what the embedder does and what it expects. */
 #include <stdio.h>
 #include <string.h>

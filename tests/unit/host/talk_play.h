@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One .talk script that is being played: what the host has told so far, and what of it was claimed. */
 #ifndef TESTS_UNIT_HOST_TALK_PLAY_H
 #define TESTS_UNIT_HOST_TALK_PLAY_H

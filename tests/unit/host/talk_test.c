@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plays the .talk files given on the command line, or all below a directory: see tests/talk/README.md. */
 #include <dirent.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of an act or event line in a .talk script. Each takes what it reads off the front of *rest. */
 #ifndef TESTS_UNIT_HOST_WORDS_H
 #define TESTS_UNIT_HOST_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generated filters, run by a small interpreter of their instructions and compared with the table they come from. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules on names: the longest wins, quiet names, protected ones. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The small tree of level t1, looked at from inside; and that it can be tried without a trace. */
 #include "leak.h"
 

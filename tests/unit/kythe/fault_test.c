@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation failed in turn: an error, nothing leaked (ASan looks), and the same result once memory is back. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No part of a dispatch is long, nothing is lost between two of them, and the clock's promise holds all the same. Steps are
  * counted on the virtual clock, where time cuts nothing short. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bot's TOML: [external-plugin-bridge]. */
 #include "tree.h"
 

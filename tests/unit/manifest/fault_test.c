@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of a load fails in turn: each time the load is refused and nothing leaks (ASan looks). */
 #include "tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.json of G-Assist. Names of rules: docs/reference/manifests.md. */
 #include "tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the user names -> what is run: directories, files, command lines, environment. */
 #include "tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mortise.toml and the user's own file. */
 #include "tree.h"
 

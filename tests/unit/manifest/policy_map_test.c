@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* [permissions] of plugin.toml and "capabilities" of sunscreen-plugin.json as settings of [sandbox]. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --set section.key=value */
 #include "tree.h"
 

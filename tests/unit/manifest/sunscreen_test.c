@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sunscreen's two manifests: plugin.toml and sunscreen-plugin.json. Names of rules: docs/reference/manifests.md. */
 #include "tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory of its own for each test, and short ways to load from it and look at the result. Error texts
  * begin with the path that was given, so the tests work inside the directory and name things relatively. */
 #ifndef TESTS_UNIT_MANIFEST_TREE_H

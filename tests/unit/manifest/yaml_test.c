@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sunscreen.yml as JSON. */
 #include <stdio.h>
 #include <stdlib.h>

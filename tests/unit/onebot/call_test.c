@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of output: whatever the text holds, it stays text. */
 #include "leak.h"
 

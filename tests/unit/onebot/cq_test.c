@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CQ codes, by the rules of OneBot v11 ("message/string"). */
 #include "leak.h"
 

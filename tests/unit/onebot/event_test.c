@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of input: OneBot v11 events in both message formats, and our short form. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation fails once: the answer is MORTISE_ENOMEM or right, and nothing is left behind. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy: keys, levels, what is said of it. */
 #include "leak.h"
 

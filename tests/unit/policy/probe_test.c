@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probes: sane answers, and nothing left behind (the set-up counts descriptors and children). */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What only the guarded back end promises. */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process under test and what was heard of it. */
 #ifndef TESTS_UNIT_PROC_RUN_H
 #define TESTS_UNIT_PROC_RUN_H

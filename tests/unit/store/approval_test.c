@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Approvals: kept and found for one directory and permission set, for this user only, and never half. */
 #include "leak.h"
 

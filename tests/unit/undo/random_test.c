@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any changes in any order, and all is as it was: random sequences over a few names, so that they meet often. A seed that
  * fails is printed; MORTISE_SEED runs it alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scratch directory: removed whatever is in it, and swept up after those who were killed. */
 #include "leak.h"
 

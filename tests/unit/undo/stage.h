@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of undoing share: a workspace, a store, and the broker's part, note by note. Whoever writes without a note
  * is somebody else. For one test program, hence static.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The undo store, without a jail: the test does what the broker does, and then undoes. */
 #include "stage.h"
 

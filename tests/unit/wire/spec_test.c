@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The examples of the JSON-RPC 2.0 specification, section 7, in both directions. */
 #include "leak.h"
 

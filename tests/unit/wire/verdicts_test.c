@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts that every reader of ours must accept or refuse, in the manner of JSONTestSuite. The scanner and
  * the tree parser are two programs; they must say the same of each.

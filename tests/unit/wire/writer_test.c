@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The writer, one-line copies, base64. */
 #include "leak.h"
 

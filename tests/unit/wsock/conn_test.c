@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connections over the loopback: both ends on one loop, and a raw socket where an end is to misbehave. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames: two ends, and a peer that keeps no rule. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines of compilers and the make rules that they answer with. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Archives: docs/reference/kzip.md, and the verdicts on real ones, on archives of the same shapes made here. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vnames.json and the `vname` method: docs/reference/kzip.md, "vnames.json". */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The grammar of analysis types (R36 of docs/dialects/kythe.md), the slips of the specification's own examples, and what
  * is offered for what is asked. */
 #include "leak.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result: order of the input, each unit once and whole, the journal, and what a killed run leaves at every byte of it. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entry streams: R32 to R35, decisions 20 and 22 (docs/dialects/kythe.md), docs/reference/kzip.md. */
 #include "leak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verifier on graphs made by hand: every form of goal, met and not met. */
 #include "leak.h"
 

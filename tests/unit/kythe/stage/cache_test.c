@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging: its cache, and from unit to unit. */
 #include <fcntl.h>
 #include <stdio.h>

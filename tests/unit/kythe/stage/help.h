@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of staging share: an archive of a few contents, units made by hand, and a look at the tree. */
 #ifndef MOR_TEST_STAGE_HELP_H
 #define MOR_TEST_STAGE_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging of one unit: R26 to R28 of docs/dialects/kythe.md, and what cannot be shown (hostile paths, one path twice, a file that is also a directory). */
 #include <fcntl.h>
 #include <limits.h>

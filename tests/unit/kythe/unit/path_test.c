@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of records: joined with the working directory and cleaned, and `..` of hostile ones. */
 #include "leak.h"
 

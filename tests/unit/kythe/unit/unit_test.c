@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compilation units: docs/reference/kzip.md, "Units". */
 #include "leak.h"
 

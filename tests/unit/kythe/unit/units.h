@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units for the tests. Those with a digest are as Kythe's own writers made and named them. */
 #ifndef TESTS_UNIT_KYTHE_UNITS_H
 #define TESTS_UNIT_KYTHE_UNITS_H
