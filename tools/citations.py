@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/check citations: what a comment or a page names is in the tree.
 
-Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments. Three things can be wrong:
+Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments. Three things
+can be wrong:
 
-- a file that is not there: any NAME.md, and any path below the folders in PLACES. A name in capitals stands for any
-  (tests/talk/DIALECT/NAME.talk), * and {a,b} are taken as a shell takes them
+- a file that is not there: any NAME.md, and any path below the folders in PLACES. A name in capitals stands for
+  any (tests/talk/DIALECT/NAME.talk), * and {a,b} are taken as a shell takes them
 - a link of a page that leads nowhere, to a file or to a heading
 - a text that only its writer has: notes, issues, numbers of rules without their page
 """
@@ -68,7 +69,7 @@ def prose_of(path, text):
         return c_comments(text)
     if suffix == "py" or first.startswith("#!") and "python" in first:
         return python_comments(text)
-    if suffix in ("talk", "build", "toml", "ops") or first.startswith("#!") or path.endswith("meson_options.txt"):
+    if suffix in ("talk", "build", "toml", "ops") or first.startswith("#!"):
         return hash_comments(text)
     return None
 
@@ -117,8 +118,7 @@ def is_there(root, folder, word):
     if "/" not in word and word in bare:
         return True
     for start in (folder, ""):
-        name = os.path.normpath(os.path.join(start, word))
-        if name in paths or name.startswith("..") and os.path.exists(os.path.join(root, name)):
+        if os.path.normpath(os.path.join(start, word)) in paths:
             return True
     pattern = re.compile(as_pattern(word))
     return pattern.pattern != re.escape(word) and any(pattern.fullmatch(path) for path in paths)
@@ -169,8 +169,9 @@ def dead_links(root, path, text):
         if re.match(r"[a-z]+:", target):
             continue
         number = blank.count("\n", 0, found.start()) + 1
-        file = os.path.normpath(os.path.join(root, os.path.dirname(path), target)) if target else os.path.join(root, path)
-        if not os.path.exists(file):
+        name = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        file = os.path.join(root, name)
+        if name.startswith("..") or not os.path.exists(file):
             yield f"{path}:{number}: the link to {target} leads nowhere"
         elif anchor and file.endswith(".md") and anchor not in anchors(file):
             yield f"{path}:{number}: {target or 'this page'} has no heading #{anchor}"
@@ -180,7 +181,7 @@ def dead_links(root, path, text):
 
 @functools.cache
 def numbers_of(page):
-    """The numbers of rules (R and a number) and decisions (alone in a row's first cell) that a dialect's page has."""
+    """The numbers of rules (R and a number) and of decisions (alone in a first cell) that a dialect's page has."""
     if not os.path.exists(page):
         return frozenset()
     with open(page, encoding="utf-8") as file:
@@ -190,7 +191,7 @@ def numbers_of(page):
 
 
 def pages_of(path, prose):
-    """The dialects' pages whose numbers the file uses: its own for a script of tests/talk, else those that it names."""
+    """The pages whose numbers the file uses: its dialect's for a script of tests/talk, else those it names."""
     found = re.match(r"tests/talk/(\w+)[\w-]*/", path)
     return [f"docs/dialects/{found.group(1)}.md"] if found else re.findall(r"docs/dialects/\w+\.md", prose)
 
@@ -204,7 +205,8 @@ def unknown_numbers(root, path, prose):
             known = frozenset().union(*(numbers_of(os.path.join(root, page)) for page in pages))
             for n in re.findall(r"\d+", decisions) or [rule]:
                 if n not in known:
-                    yield f"{path}:{number}: {rule or 'decision ' + n}: not in {' or '.join(pages) or 'a page that is named'}"
+                    where = " or ".join(pages) or "a page that is named"
+                    yield f"{path}:{number}: {rule or 'decision ' + n}: not in {where}"
 
 
 def check(root):
