@@ -75,7 +75,7 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 	if (r == 0)
 		r = body_env(body, &env, err);
 	if (r == 0) {
-		mor_runner_plugin_options(runner, NULL, (const char *const *)body->config.argv, &opt);
+		mor_runner_plugin_options(runner, NULL, (const char *const *)body->config.argv, NULL, &opt);
 		opt.name = body->config.name;
 		opt.dialect = "ayiou";
 		opt.set = set.item;

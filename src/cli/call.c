@@ -260,7 +260,7 @@ static int prepare(struct run *run, mortise_error *err)
 		r = mor_runner_open(&run->session, run->cli->console, &run->args->plugin, NULL, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->session, run->typed, argv, &opt);
+	mor_runner_plugin_options(&run->session, run->typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	return mortise_plugin_new(run->session.host, &opt, &run->plugin, err);
 }

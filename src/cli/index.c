@@ -231,7 +231,7 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 
-	mor_runner_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, &x->analyzer);
+	mor_runner_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
 	x->analyzer.dialect = "kythe";
 	return mor_driver_new(&opt, &x->driver, err);
 }

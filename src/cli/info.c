@@ -273,7 +273,7 @@ static int prepare(struct run *run)
 		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of yours; say which: --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->session, run->typed, argv, &opt);
+	mor_runner_plugin_options(&run->session, run->typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = on_event;
 	opt.arg = run;

@@ -45,7 +45,7 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 	const struct mor_words *words = &run->cli->words;
 	bool named = words->count > 1;
 	struct mor_converse_once once = {
-		.typed = run->typed, .function = named ? words->item[1] : NULL, .words = words->item + 1 + named,
+		.typed = run->typed, .resolved = run->manifest, .function = named ? words->item[1] : NULL, .words = words->item + 1 + named,
 		.word_count = named ? words->count - 2 : 0, .tail = words->tail, .extra = run->args->gassist,
 		.plugin = &run->args->plugin,
 	};
@@ -61,7 +61,7 @@ static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err
 {
 	if (run->args->gassist.system_info || run->args->gassist.session_limit)
 		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
-	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, exit_code, err);
+	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest, exit_code, err);
 }
 
 /* One row per dialect. own_options: unknown long options are the plugin's. */
@@ -76,39 +76,24 @@ static const struct {
 	{ NULL, false, NULL },
 };
 
-/* A look at the manifest, with nothing of what the run itself will need: nothing is started. */
-static int find_dialect(struct mor_run *run, mortise_error *err)
-{
-	const struct mor_plugin_args *args = &run->args->plugin;
-	mortise_plugin_options opt = {
-		.size = sizeof(opt), .path = run->typed, .dialect = args->dialect, .set = args->set.item,
-	};
-	mortise_plugin *plugin = NULL;
-	mortise_host *host = NULL;
-	int r = mortise_host_new(NULL, &host, err);
-
-	if (r == 0)
-		r = mortise_plugin_new(host, &opt, &plugin, err);
-	if (r == 0)
-		run->dialect = mortise_plugin_dialect(plugin); /* the table's own text: it outlives the plugin */
-	mortise_plugin_unref(plugin);
-	mortise_host_free(host);
-	return r;
-}
-
 static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 
 	for (size_t i = 0; rows[i].dialect; i++) {
-		if (!run->dialect || strcmp(rows[i].dialect, run->dialect) != 0)
+		if (strcmp(rows[i].dialect, run->manifest->dialect) != 0)
 			continue;
 		if (words->unknown && !rows[i].own_options)
 			return mor_options_refuse(groups, words->unknown, err);
 		return rows[i].run(run, exit_code, err);
 	}
+	if (!mor_dialect_exists(run->manifest->dialect)) {
+		mor_dialect_unknown(run->manifest->dialect, err);
+		err->code = MORTISE_EMANIFEST;
+		return mor_fail_prefix(err, run->manifest->name);
+	}
 	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has methods, not commands: use 'mortise call'", run->typed,
-			run->dialect);
+			run->manifest->dialect);
 }
 
 static int prepare(struct mor_run *run, mortise_error *err)
@@ -125,7 +110,7 @@ static int prepare(struct mor_run *run, mortise_error *err)
 	if (r < 0)
 		return r;
 	run->typed = run->plugins.item[0];
-	return find_dialect(run, err);
+	return mor_runner_resolve(&run->args->plugin, run->typed, NULL, &run->manifest, err);
 }
 
 static int run_run(struct mor_cli *cli)
@@ -150,6 +135,7 @@ static int run_run(struct mor_cli *cli)
 		exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
 		exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
+	mor_manifest_free(run.manifest);
 	mor_workspace_declared_free(&run.plugins);
 	return exit_code;
 }

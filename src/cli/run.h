@@ -26,7 +26,7 @@ struct mor_run {
 	const struct mor_run_args *args;
 	struct mor_text_list plugins; /* where they are: as the user typed it, or as the workspace declares it */
 	const char *typed;   /* the first of them */
-	const char *dialect; /* its dialect */
+	struct mor_manifest *manifest; /* of that one */
 };
 
 /* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for

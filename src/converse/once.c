@@ -143,7 +143,7 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 		r = mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&f->runner, once->typed, NULL, &opt);
+	mor_runner_plugin_options(&f->runner, once->typed, NULL, once->resolved, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one function is wanted, not a second try behind its error */
 	f->turn = (struct mor_converse_turn){ .runner = &f->runner, .typed = once->typed,
 				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };

@@ -19,6 +19,7 @@ int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_ex
 /* One function, called once. */
 struct mor_converse_once {
 	const char *typed;             /* the plugin                                                        */
+	const struct mor_manifest *resolved; /* its manifest: mor_runner_resolve(), or NULL                   */
 	const char *function;          /* NULL: nobody has named it                                         */
 	const char *const *words;      /* its arguments: KEY=VALUE…, or JSON, or a text                     */
 	size_t word_count;

@@ -401,7 +401,7 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	mortise_plugin_options opt;
 	int r;
 
-	mor_runner_plugin_options(&chat->runner, typed, argv, &opt);
+	mor_runner_plugin_options(&chat->runner, typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one that died comes back with the next request */
 	opt.on_event = on_event;
 	opt.arg = guest;

@@ -180,20 +180,11 @@ static int finish_run(struct mor_extract *x)
 /* ---- set-up ---- */
 
 /* The files of extract are YAMS plugins' business: a bare script or command speaks that. */
-static int choose_dialect(struct mor_extract *x, mortise_plugin_options *opt, mortise_error *err)
+static const char *choose_dialect(const struct mor_extract *x, const struct mor_manifest *resolved)
 {
-	mortise_plugin *plugin = NULL;
-	int r;
-
-	if (opt->dialect)
-		return 0;
-	r = mortise_plugin_new(x->runner.host, opt, &plugin, err);
-	if (r < 0)
-		return r;
-	if (strcmp(mortise_plugin_dialect(plugin), "plain") == 0)
-		opt->dialect = "yams";
-	mortise_plugin_unref(plugin);
-	return 0;
+	if (x->args->plugin->dialect)
+		return x->args->plugin->dialect;
+	return strcmp(resolved->dialect, "plain") == 0 ? "yams" : NULL;
 }
 
 /* Never more processes than files; the pool starts fewer if fewer are busy. */
@@ -213,13 +204,16 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 		.workers = worker_count(x),
 		.retries = x->args->retries,
 	};
+	struct mor_manifest *resolved = NULL;
 	mortise_plugin_options opt;
-	int r;
+	int r = mor_runner_resolve(x->args->plugin, typed, argv, &resolved, err);
 
-	mor_runner_plugin_options(&x->runner, typed, argv, &opt);
-	r = choose_dialect(x, &opt, err);
-	if (r == 0)
-		r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
+	if (r < 0)
+		return r;
+	mor_runner_plugin_options(&x->runner, typed, argv, resolved, &opt);
+	opt.dialect = choose_dialect(x, resolved);
+	mor_manifest_free(resolved);
+	r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
 	if (r < 0)
 		return r;
 	e->extract = x;

@@ -21,17 +21,9 @@ struct mor_approval mor_network_approval(const struct mor_manifest *m)
 	};
 }
 
-bool mor_network_withheld(const char *path, const char *dialect, const char *const *set)
+bool mor_network_withheld(const struct mor_manifest *m)
 {
-	struct mor_manifest_query query = { .path = path, .dialect = dialect, .set = set };
-	struct mor_manifest *m = NULL;
-	bool withheld = false;
+	struct mor_approval approval = mor_network_approval(m);
 
-	if (path && mor_manifest_load(&query, &m, NULL) == 0 && mor_network_asked(m)) {
-		struct mor_approval approval = mor_network_approval(m);
-
-		withheld = mor_approval_find(&approval, NULL) <= 0;
-	}
-	mor_manifest_free(m);
-	return withheld;
+	return mor_network_asked(m) && mor_approval_find(&approval, NULL) <= 0;
 }

@@ -13,8 +13,7 @@
 bool mor_network_asked(const struct mor_manifest *manifest);
 /* What there is to be granted; borrows the manifest's texts. */
 struct mor_approval mor_network_approval(const struct mor_manifest *manifest);
-/* The plugin at `path` (may be NULL: a command line) asks for it, and nobody has granted it. `set` as in
- * mortise_plugin_options. What cannot be read is not judged here. */
-bool mor_network_withheld(const char *path, const char *dialect, const char *const *set);
+/* It asks for it, and nobody has granted it. */
+bool mor_network_withheld(const struct mor_manifest *manifest);
 
 #endif

@@ -163,10 +163,31 @@ void mor_runner_close(struct mor_runner *runner)
 	mor_free(runner->config);
 }
 
-/* Only `mortise run` asks; whoever else starts such a plugin has not been told what it could send. */
-static void withhold_network(struct mor_runner *s, const char *path)
+int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv, struct mor_manifest **ret,
+		       mortise_error *err)
 {
-	if (s->args->unconfined || !mor_network_withheld(path, s->args->dialect, s->set.item))
+	struct mor_manifest_query query = { .path = path, .argv = argv, .dialect = args->dialect, .set = args->set.item };
+
+	return mor_manifest_load(&query, ret, err);
+}
+
+/* What cannot be read is not judged here: the host will say what is wrong with it. */
+static bool lacks_grant(const struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
+{
+	struct mor_manifest *own = NULL;
+	bool lacks;
+
+	if (!resolved && mor_runner_resolve(s->args, path, NULL, &own, NULL) < 0)
+		return false;
+	lacks = mor_network_withheld(resolved ? resolved : own);
+	mor_manifest_free(own);
+	return lacks;
+}
+
+/* Only `mortise run` asks; whoever else starts such a plugin has not been told what it could send. */
+static void withhold_network(struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
+{
+	if (s->args->unconfined || !path || !lacks_grant(s, path, resolved))
 		return;
 	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
 		mor_note(s->console, "%swarning%s: %s asks for the network, and nobody has granted it: it goes without ('mortise run' asks)",
@@ -174,11 +195,11 @@ static void withhold_network(struct mor_runner *s, const char *path)
 }
 
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
-				mortise_plugin_options *ret)
+			       const struct mor_manifest *resolved, mortise_plugin_options *ret)
 {
 	const struct mor_plugin_args *args = runner->args;
 
-	withhold_network(runner, path);
+	withhold_network(runner, path, resolved);
 	*ret = (mortise_plugin_options){
 		.size = sizeof(*ret),
 		.path = path,

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/textlist.h"
 #include "console/console.h"
+#include "manifest/manifest.h"
 
 /* What the options say that every command which runs a plugin has. */
 struct mor_plugin_args {
@@ -41,9 +42,13 @@ void mor_runner_close(struct mor_runner *runner);
 /* One more setting, key and value put together: "limits.session=", "0". Before plugins are made. */
 int mor_runner_set(struct mor_runner *runner, const char *key, const char *value, mortise_error *err);
 
-/* `path` as the user typed it, or NULL and `argv`. */
+/* What a plugin is, before a host has it: its manifest by these options. mor_manifest_free(). */
+int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv, struct mor_manifest **ret,
+		       mortise_error *err);
+/* `path` as the user typed it, or NULL and `argv`. `resolved`: what mor_runner_resolve() gave for them, or NULL: it is read here
+ * where it matters. */
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
-				mortise_plugin_options *ret);
+			       const struct mor_manifest *resolved, mortise_plugin_options *ret);
 
 /* Runs the host until `done` says so or a signal comes. 0, or MORTISE_ECANCELED for a signal. */
 typedef bool mor_done_fn(void *arg);

@@ -109,21 +109,6 @@ static void settle_changes(struct mor_workspace_part *p, bool failed)
 		mor_workspace_drop_scratch(p->scratch, p->scratch_made);
 }
 
-/* A look at the manifest before the host has one: what it asks for must be granted first. */
-int mor_workspace_part_load(struct mor_workspace_part *p, mortise_error *err)
-{
-	const struct mor_plugin_args *args = p->run->args->plugin;
-	struct mor_manifest_query query = { .path = p->typed, .dialect = args->dialect, .set = args->set.item };
-	int r = mor_manifest_load(&query, &p->manifest, err);
-
-	if (r < 0)
-		return r;
-	p->json = strcmp(p->manifest->dialect, "sunscreen-json") == 0;
-	if (!p->json && strcmp(p->manifest->dialect, "sunscreen") != 0)
-		return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks", p->typed, p->manifest->dialect);
-	return 0;
-}
-
 /* Warnings are for whoever runs it, and so is a plugin.toml plugin's stderr; the runtime keeps that of the others to
  * itself, except for its last line where they fail. */
 static void on_event(const mortise_event *event, void *arg)
@@ -171,7 +156,7 @@ static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 	r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&p->runner, p->typed, NULL, &opt);
+	mor_runner_plugin_options(&p->runner, p->typed, NULL, p->manifest, &opt);
 	opt.on_event = on_event;
 	opt.arg = p;
 	r = mortise_plugin_new(p->runner.host, &opt, &p->plugin, err);
@@ -373,14 +358,14 @@ static int verify_result(struct mor_workspace_part *p, mortise_error *err)
 
 int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 {
-	int r = mor_workspace_part_load(p, err);
+	int r;
 
-	if (r == 0 && !p->json && p->run->args->hook && p->run->args->tail)
+	p->json = strcmp(p->manifest->dialect, "sunscreen-json") == 0;
+	if (!p->json && p->run->args->hook && p->run->args->tail)
 		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of plugin.toml take no arguments: use --context", p->typed);
-	if (r == 0 && p->json && p->run->args->plugin->config.count)
+	if (p->json && p->run->args->plugin->config.count)
 		return mor_fail(err, MORTISE_EINVAL, "%s: plugins by sunscreen-plugin.json get no configuration (--config)", p->typed);
-	if (r == 0)
-		r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
+	r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
 	if (r == 0)
 		r = prepare_place(p, err);
 	if (r == 0)
@@ -405,7 +390,6 @@ void mor_workspace_part_fini(struct mor_workspace_part *p)
 	mor_free(p->owned.item);
 	mor_free(p->env.item);
 	mor_free(p->settings.item);
-	mor_manifest_free(p->manifest);
 	mor_free(p->scratch);
 	mor_free(p->result);
 	mor_free(p->err_data);

@@ -42,19 +42,13 @@ static struct mor_report part_report(const struct mor_workspace_part *p)
 				    .more_arg = &p->undoing };
 }
 
-/* Before its manifest was read there is only what the user typed. */
-static const char *part_name(const struct mor_workspace_part *p)
-{
-	return p->manifest ? p->manifest->name : p->typed;
-}
-
 /* Members of one part's object. */
 static void write_members(const struct mor_workspace_part *p, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 
 	mor_w_pair_bool(w, "ok", p->err.code == 0);
-	mor_w_pair(w, "plugin", part_name(p));
+	mor_w_pair(w, "plugin", p->manifest->name);
 	if (p->err.code) {
 		struct mor_report report = part_report(p);
 
@@ -97,7 +91,7 @@ static void print_text(const struct mor_workspace_part *p)
 	else if (mor_json_type(mor_doc_root(doc)) > MOR_JSON_NULL && p->json)
 		mor_out_json(console, mor_slice_of(p->result)); /* any JSON: shown as it is */
 	else
-		mor_outf(console, "%s ran %s\n", part_name(p), p->action);
+		mor_outf(console, "%s ran %s\n", p->manifest->name, p->action);
 	print_files(console, mor_buf_view(&p->files));
 }
 
@@ -106,7 +100,7 @@ static void print_text(const struct mor_workspace_part *p)
 static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_console *console = run->console;
-	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = run, .typed = run->plugins->item[0] };
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = run, .typed = run->plugins->item[0], .manifest = run->manifests[0] };
 	int r;
 
 	if (run->args->idl || run->args->context || run->args->keep_going)
@@ -160,10 +154,11 @@ static bool manifest_offers(const struct mor_manifest *m, const char *action)
 }
 
 /* Failures of one plugin, whatever they are, end up in p->err; only a signal ends all. */
-static void run_hook_of(struct hooks *hooks, const char *typed, const char *action)
+static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 {
 	struct mor_console *console = hooks->run->console;
-	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = hooks->run, .typed = typed, .action = action };
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = hooks->run, .typed = hooks->run->plugins->item[at],
+		.manifest = hooks->run->manifests[at], .action = action };
 	mortise_error err = { 0 };
 	int r = mor_workspace_part_run(&p, &err);
 
@@ -187,15 +182,20 @@ static void run_hook_of(struct hooks *hooks, const char *typed, const char *acti
 	}
 }
 
-/* 1: it has the hook, 0: it has not. */
-static int has_hook(struct mor_workspace_run *run, const char *typed, const char *action, mortise_error *err)
+/* Of the first it has been read. */
+static int load_manifests(struct mor_workspace_run *run, mortise_error *err)
 {
-	struct mor_workspace_part p = { .run = run, .typed = typed };
-	int r = mor_workspace_part_load(&p, err);
+	int r = 0;
 
-	if (r == 0)
-		r = manifest_offers(p.manifest, action);
-	mor_workspace_part_fini(&p);
+	for (size_t i = 0; i < run->plugins->count && r == 0; i++) {
+		const char *dialect;
+
+		if (!run->manifests[i])
+			r = mor_runner_resolve(run->args->plugin, run->plugins->item[i], NULL, &run->manifests[i], err);
+		dialect = r == 0 ? run->manifests[i]->dialect : "";
+		if (r == 0 && strcmp(dialect, "sunscreen") != 0 && strcmp(dialect, "sunscreen-json") != 0)
+			r = mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks", run->plugins->item[i], dialect);
+	}
 	return r;
 }
 
@@ -205,23 +205,19 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 	struct mor_workspace_run *run = hooks->run;
 	const struct mor_text_list *plugins = run->plugins;
 	size_t with = 0;
+	int r = load_manifests(run, err);
 
-	for (size_t i = 0; i < plugins->count; i++) {
-		int r = has_hook(hooks->run, plugins->item[i], action, err);
-
-		if (r < 0)
-			return r;
-		with += r > 0;
-	}
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < plugins->count; i++)
+		with += manifest_offers(run->manifests[i], action);
 	if (with == 0)
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
-		if (hooks->exit_code && !run->args->keep_going) {
+		if (hooks->exit_code && !run->args->keep_going)
 			mor_note(run->console, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
-			continue;
-		}
-		if (has_hook(hooks->run, plugins->item[i], action, NULL) > 0)
-			run_hook_of(hooks, plugins->item[i], action);
+		else if (manifest_offers(run->manifests[i], action))
+			run_hook_of(hooks, i, action);
 		else
 			mor_note(run->console, "%s: has no hook %s", plugins->item[i], run->args->hook);
 	}
@@ -276,7 +272,7 @@ static bool lacks_command(const struct mor_workspace_args *args)
 }
 
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, int *ret_exit, mortise_error *err)
+			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit, mortise_error *err)
 {
 	struct mor_workspace_run run = { .console = console, .args = args, .plugins = plugins };
 	int r;
@@ -284,6 +280,10 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 	if (!args->hook && lacks_command(args))
 		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists them)",
 				plugins->item[0]);
+	run.manifests = mor_zalloc(plugins->count * sizeof(struct mor_manifest *));
+	if (!run.manifests)
+		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	run.manifests[0] = first;
 	r = mor_workspace_find(args->workspace, &run.workspace, err);
 	if (r == 0)
 		r = read_context(&run, err);
@@ -291,6 +291,9 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 		r = mor_fail(err, MORTISE_EINVAL, "unknown option %s: hooks take no flags", args->unknown);
 	if (r == 0)
 		r = args->hook ? run_hook(&run, ret_exit, err) : run_command(&run, ret_exit, err);
+	for (size_t i = 1; i < plugins->count; i++)
+		mor_manifest_free(run.manifests[i]);
+	mor_free(run.manifests);
 	mor_workspace_words_fini(&run.words);
 	mor_doc_free(run.context);
 	mor_free(run.workspace);

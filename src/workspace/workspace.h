@@ -39,7 +39,8 @@ struct mor_workspace_args {
 struct mor_workspace_run {
 	struct mor_console *console;
 	const struct mor_workspace_args *args;
-	const struct mor_text_list *plugins; /* where they are */
+	const struct mor_text_list *plugins; /* where they are ...       */
+	struct mor_manifest **manifests;     /* ... and what they are  */
 	char *workspace;
 	struct mor_workspace_words words;    /* of a command; of a hook: empty */
 	struct mor_doc *context;             /* --context, or NULL */
@@ -53,10 +54,10 @@ int mor_workspace_declared(struct mor_console *console, const struct mor_workspa
 			   mortise_error *err);
 void mor_workspace_declared_free(struct mor_text_list *plugins);
 
-/* Runs the command of the first of `plugins`, or the hook of all of them. 0, with *ret_exit for what was told; or a status with
+/* Runs the command of the first of `plugins`, whose manifest is `first` (borrowed), or the hook of all of them. 0, with *ret_exit for what was told; or a status with
  * err that nobody has told yet (MORTISE_EINVAL: a mistake of usage). */
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, int *ret_exit, mortise_error *err);
+			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit, mortise_error *err);
 
 /* ---- between its files ---- */
 
@@ -64,7 +65,7 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 struct mor_workspace_part {
 	struct mor_workspace_run *run;
 	const char *typed, *action;
-	struct mor_manifest *manifest;
+	const struct mor_manifest *manifest;
 	bool json;                    /* by sunscreen-plugin.json */
 	char *scratch;
 	unsigned scratch_made;        /* so many directories of it were not there before */
@@ -82,8 +83,6 @@ struct mor_workspace_part {
 	int64_t begun_ms, time_ms;
 };
 
-/* The manifest alone. MORTISE_EINVAL where it is no Sunscreen plugin. */
-int mor_workspace_part_load(struct mor_workspace_part *part, mortise_error *err);
 /* All of it, to the end of the process, and what it has changed undone if it failed. 0, and part->err tells how it went; or a
  * status with err. */
 int mor_workspace_part_run(struct mor_workspace_part *part, mortise_error *err);
