@@ -170,7 +170,7 @@ static int64_t once(const struct subject *who, struct mor_loop *loop, const char
 {
 	const char *alone[] = { plugin, NULL };
 	const char *wrapped[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", plugin, NULL };
-	struct mor_command command = { .argv = alone, .policy = who->policy, .direct = who->direct };
+	struct mor_command command = { .argv = alone, .helper = MORTISE_JAIL, .policy = who->policy, .direct = who->direct };
 
 	if (who->ours)
 		return ours(loop, &command, ret_kib);

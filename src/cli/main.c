@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -135,24 +136,18 @@ static bool is_ours(const char *word)
 	return word && (mor_command_find(word) || is_one_of(word, "--version", "-V"));
 }
 
-/* Returns only if there is no such program, with the errno. Comes before all else: a signal that we had caught would be
+/* Returns only if it cannot be run, with the reason in `err`. Comes before all else: a signal that we had caught would be
  * lost with us. */
-static int become(const char *program, char **argv)
+static int become(const char *program, char **argv, mortise_error *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], fault[MOR_FAULT_TEXT];
 
-	execv(mor_program_path(program, path), argv);
-	return errno;
-}
-
-static int fail_other(struct mor_cli *cli, int error)
-{
-	mortise_error err = { 0 };
-	char path[PATH_MAX];
-
-	mor_fail(&err, MORTISE_ESYSTEM, "only %s can do this, and it cannot be run (%s): install all programs of mortise",
-		 mor_program_path(mor_other_program, path), strerrordesc_np(error));
-	return mor_report_error(cli->console, &err);
+	mor_program_find(program, path, fault);
+	if (!fault[0]) {
+		execv(path, argv);
+		snprintf(fault, sizeof(fault), "%s: install all programs of mortise", strerrordesc_np(errno));
+	}
+	return mor_fail(err, MORTISE_ESYSTEM, "only %s can do this, and it cannot be run: %s", path, fault);
 }
 
 int main(int argc, char **argv)
@@ -161,12 +156,14 @@ int main(int argc, char **argv)
 	struct mor_console console = { 0 };
 	struct mor_cli cli = { .console = &console };
 	char **words = argc > 0 ? argv + 1 : nothing;
-	int error = mor_other_program && !is_ours(words[0]) ? become(mor_other_program, argv) : 0;
+	mortise_error err = { 0 };
 
+	if (mor_other_program && !is_ours(words[0]))
+		become(mor_other_program, argv, &err);
 	if (!mor_other_program)
 		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
 	mor_signals_init();
 	mor_out_init(&console);
 	console.json = wants_json(words);
-	return mor_out_finish(&console, error ? fail_other(&cli, error) : run(&cli, words));
+	return mor_out_finish(&console, err.code ? mor_report_error(&console, &err) : run(&cli, words));
 }

@@ -147,8 +147,9 @@ static void find_kernel(struct mor_facts *f)
 void mor_facts_find(struct mor_facts *f)
 {
 	struct rlimit files = { 0 };
+	char fault[MOR_FAULT_TEXT]; /* try_level() tells it */
 
-	*f = (struct mor_facts){ .helper = mor_helper_path(NULL) };
+	*f = (struct mor_facts){ .helper = mor_helper_find(NULL, fault) };
 	find_kernel(f);
 	f->landlock = mor_probe_landlock(&f->landlock_errno);
 	mor_probe_seccomp(&f->seccomp);

@@ -221,9 +221,12 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 
 static int start(struct run *run)
 {
-	const char *helper = mor_helper_path(run->opt->helper);
+	char fault[MOR_FAULT_TEXT];
+	const char *helper = mor_helper_find(run->opt->helper, fault);
 	int pair[2], r;
 
+	if (fault[0])
+		return mor_fail(run->err, MORTISE_EJAIL, "%s, the helper that sets up the jail: %s", helper, fault);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return mor_fail_errno(run->err, MORTISE_ESYSTEM, errno, "a socket to mortise-jail");
 	run->socket = pair[0];

@@ -246,20 +246,23 @@ static int watch(struct mor_proc *proc, pid_t pid)
 	return saved;
 }
 
-static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper)
+/* `fault`: of the helper, or "". */
+static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper,
+		       const char *fault)
 {
 	if (mor_errno_is_lack(error))
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, program,
 				     "cannot start a process: %s", strerrordesc_np(error));
 	return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_EJAIL, helper,
-			     "the helper that guards plugins cannot be run: %s", strerrordesc_np(error));
+			     "the helper that guards plugins cannot be run: %s", fault[0] ? fault : strerrordesc_np(error));
 }
 
 static int run(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
 	       int plan, struct mor_exec_failure *failure)
 {
 	bool confined = command->policy && mor_policy_confined(command->policy);
-	const char *helper = mor_helper_path(command->helper);
+	char fault[MOR_FAULT_TEXT];
+	const char *helper = mor_helper_find(command->helper, fault);
 	pid_t pid = -1;
 	int r;
 
@@ -267,13 +270,15 @@ static int run(struct mor_proc *proc, const struct mor_command *command, char **
 	r = mor_fd_lift(&plan, MOR_GUARD_FD + 1);
 	if (r == 0)
 		r = mor_fd_lift(&ends[1], MOR_GUARD_FD + 1);
+	if (r == 0 && fault[0])
+		r = -EACCES;
 	if (r == 0)
 		r = -spawn_helper(helper, confined, theirs, plan, ends[1], &pid);
 	mor_fd_close(&plan);
 	mor_fd_close(&ends[1]);
 	proc->socket = ends[0];
 	if (r < 0)
-		return not_spawned(failure, -r, argv[0], helper);
+		return not_spawned(failure, -r, argv[0], helper, fault);
 	r = watch(proc, pid);
 	if (r)
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],

@@ -1,58 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Where mortise-jail and its likes are: where the host says; beside the build tree's own programs while they run from
- * there; else where they were installed. Never in a directory that merely lies near: somebody else may write there.
- */
+/* Where mortise-jail and mortise-full are. See helper.h. */
 #include "program/helper.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdbool.h>
+#include <inttypes.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define INSTALLED MORTISE_LIBEXECDIR "/mortise"
-#define BUILT	  MORTISE_BUILDDIR
+/* The file that holds this code. */
+struct own_file {
+	char path[PATH_MAX]; /* absolute, links resolved */
+	bool is_program;     /* and not the shared library */
+};
 
-static bool lies_in_build(const char *path)
+/* The file that is mapped at `address`, as the kernel names it. */
+static bool find_mapped(const void *address, char out[PATH_MAX])
 {
-	size_t len = strlen(BUILT);
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
 
-	return strncmp(path, BUILT, len) == 0 && path[len] == '/';
+	while (maps && !found && getline(&line, &size, maps) > 0) {
+		uintptr_t from, to;
+		char *path = strchr(line, '/');
+
+		if (!path || sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2)
+			continue;
+		found = from <= (uintptr_t)address && (uintptr_t)address < to;
+		if (found)
+			snprintf(out, PATH_MAX, "%.*s", (int)strcspn(path, "\n"), path);
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
-/* Whether the code that is running, library or program, lies in the build directory. */
-static bool runs_from_build(void)
+static bool find_program(char out[PATH_MAX])
 {
-	char self[PATH_MAX];
-	ssize_t n;
+	ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);
+
+	if (len <= 0)
+		return false;
+	out[len] = '\0';
+	return true;
+}
+
+/* The loader's name of the program is argv[0], which the caller chooses, so the kernel is asked. So it is where a library
+ * was loaded by a relative name, which meant something in the working directory of then only. */
+static bool find_own_file(struct own_file *ret)
+{
+	static const char here;
+	struct link_map *map = NULL;
 	Dl_info info;
 
-	if (dladdr((void *)&mor_program_path, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
-	    realpath(info.dli_fname, self))
-		return lies_in_build(self);
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n < 0)
+	ret->is_program = !dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_name[0];
+	if (ret->is_program)
+		return find_program(ret->path);
+	if (map->l_name[0] == '/')
+		return realpath(map->l_name, ret->path) != NULL;
+	return find_mapped(&here, ret->path);
+}
+
+/* `place`: from the directory of the own file, or absolute, where the layout has no common prefix. */
+static void find_installed(const struct own_file *own, int dir_len, const char *name, char out[PATH_MAX])
+{
+	const char *place = own->is_program ? MORTISE_HELPERS_FROM_BIN : MORTISE_HELPERS_FROM_LIB;
+	char plain[PATH_MAX];
+
+	if (place[0] == '/')
+		snprintf(out, PATH_MAX, "%s/%s", place, name);
+	else
+		snprintf(out, PATH_MAX, "%.*s/%s/%s", dir_len, own->path, place, name);
+	if (realpath(out, plain))
+		memcpy(out, plain, strlen(plain) + 1);
+}
+
+/* false: nobody can tell. *ret_keeper: who owns the code that asks. */
+static bool find_place(const char *name, char out[PATH_MAX], uid_t *ret_keeper)
+{
+	struct own_file own;
+	struct stat st;
+	int dir_len;
+
+	if (!find_own_file(&own))
 		return false;
-	self[n] = '\0';
-	return lies_in_build(self);
+	*ret_keeper = stat(own.path, &st) == 0 ? st.st_uid : 0;
+	dir_len = (int)(strrchr(own.path, '/') - own.path);
+	snprintf(out, PATH_MAX, "%.*s/%s", dir_len, own.path, name);
+	if (access(out, F_OK) < 0)
+		find_installed(&own, dir_len, name, out);
+	return true;
 }
 
-const char *mor_program_path(const char *name, char out[PATH_MAX])
+static void judge_place(bool found, const char *path, uid_t keeper, char fault[MOR_FAULT_TEXT])
 {
-	snprintf(out, PATH_MAX, "%s/%s", runs_from_build() ? BUILT : INSTALLED, name);
-	return out;
+	if (found)
+		mor_file_is_ours(path, keeper, fault);
+	else
+		snprintf(fault, MOR_FAULT_TEXT, "nobody can tell where this library lies: mount /proc");
 }
 
-const char *mor_helper_path(const char *asked)
+const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_FAULT_TEXT])
 {
-	static int from_build = -1; /* the answer never changes; two threads would find the same */
+	uid_t keeper = 0;
+	bool found;
 
+	snprintf(path, PATH_MAX, "%s", name);
+	found = find_place(name, path, &keeper);
+	judge_place(found, path, keeper, fault);
+	return path;
+}
+
+/* ---- mortise-jail, sought once ---- */
+
+static struct {
+	char path[PATH_MAX];
+	uid_t keeper;
+	bool found;
+} jail = { .path = "mortise-jail" };
+
+static void find_jail(void)
+{
+	jail.found = find_place("mortise-jail", jail.path, &jail.keeper);
+}
+
+const char *mor_helper_find(const char *asked, char fault[MOR_FAULT_TEXT])
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	fault[0] = '\0';
 	if (asked)
 		return asked;
-	if (from_build < 0)
-		from_build = runs_from_build();
-	return from_build ? BUILT "/mortise-jail" : INSTALLED "/mortise-jail";
+	pthread_once(&once, find_jail);
+	judge_place(jail.found, jail.path, jail.keeper, fault);
+	return jail.path;
 }

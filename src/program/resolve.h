@@ -16,7 +16,7 @@ struct mor_command {
 	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
 	const char *cwd;         /* NULL: ours                                                            */
 	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
-	const char *helper;      /* where mortise-jail is; NULL: where it was built or installed          */
+	const char *helper;      /* where mortise-jail is; NULL: the one that came with us (helper.h)     */
 	bool direct;             /* the direct back end; the policy is not looked at                      */
 };
 

@@ -53,10 +53,8 @@ class Programs(Case):
         self.assertEqual(run([alone, "--version"]).stdout, self.ok("--version").out)
         self.assertEqual(run([alone, "jail", "--help"]).stdout, self.ok("jail", "--help").out)
         done = run([alone, "kzip", "info", "x"])
-        if done.returncode == 4:
-            self.skipTest("mortise is installed on this machine")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^system: only /\S+/mortise-full can do this, and it cannot be run .*: install all")
+        self.assertRegex(done.stderr, r"^system: only /.*/mortise-full can do this, and it cannot be run: .*: install all")
         self.assertEqual(json.loads(run([alone, "kzip", "--json"]).stdout)["kind"], "system")
 
     def test_it_is_one_command_to_the_outside(self):

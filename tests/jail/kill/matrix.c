@@ -105,7 +105,7 @@ static struct mor_proc *start(struct cell *cell, struct mor_loop *loop, struct h
 						       .on_exited = on_exited };
 	struct mor_policy policy = cell->row->policy;
 	const char *const argv[] = { cell->program, cell->tree, NULL };
-	struct mor_command command = { .argv = argv, .policy = &policy };
+	struct mor_command command = { .argv = argv, .helper = MORTISE_JAIL, .policy = &policy };
 	struct mor_proc *proc = NULL;
 
 	policy.grace = (struct mor_grace){ GRACE_MS / 2, GRACE_MS / 2 };

@@ -358,7 +358,8 @@ static void ask_helper(const struct mor_buf *plan, struct mor_record *record)
 {
 	posix_spawn_file_actions_t actions;
 	int memfd = mor_plan_memfd(plan), ends[2], status;
-	const char *helper = mor_helper_path(NULL);
+	char fault[MOR_FAULT_TEXT];
+	const char *helper = mor_helper_find(NULL, fault);
 	char *argv[] = { (char *)(uintptr_t)helper, NULL };
 	pid_t pid;
 
