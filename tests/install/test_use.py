@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""An installed tree that was moved is used: the command, its plugins, and programs that are compiled against it."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+from installed import BARE, BUILD, LIMIT, ROOT, Tree
+
+HELLO = '{"text":"hello, world"}\n'
+WHOLE = """#include <stdio.h>
+#include <mortise/mortise.h>
+
+int main(void)
+{
+mortise_host *host = NULL;
+mortise_plugin *plugin = NULL;
+mortise_error err = { 0 };
+char *result = NULL;
+%s
+mortise_free(result);
+mortise_plugin_unref(plugin);
+mortise_host_free(host);
+return 0;
+}
+"""
+PLUGIN = """#include <tenon/tenon.h>
+
+static int greet(tenon_call *call)
+{
+	return tenon_reply(call, TENON("text", "hello"), TENON("to", tenon_str(call, "name", "world")));
+}
+
+int main(void)
+{
+	static const tenon_method methods[] = { { .name = "greet", .fn = greet }, { 0 } };
+
+	return tenon_run(&(tenon_plugin){ .name = "outside", .version = "1", .methods = methods });
+}
+"""
+
+
+class Command(Tree):
+    def test_both_programs(self):
+        for user in self.users():
+            self.assertRegex(self.ok(self.mortise, "--version", user=user), r"^mortise \d")
+            self.assertIn("extractor.extract", self.ok(self.mortise, "explain", "yams", user=user, cwd="/"))
+
+    def test_a_plugin(self):
+        plugin = self.example("echo-plugin.py")
+        for user in self.users():
+            self.assertEqual(self.ok(self.mortise, "call", plugin, "greet", "name=world", user=user), HELLO)
+
+    def test_through_a_link(self):
+        link = self.dir / "m"
+        link.symlink_to(self.mortise)
+        self.assertIn("extractor.extract", self.ok(link, "explain", "yams"))
+
+    def test_the_plugins_that_come_with_it(self):
+        for user in self.users():
+            if (self.plugins / "elf-text").exists():
+                out = self.ok(self.mortise, "extract", "/bin/true", "--plugin", self.plugins / "elf-text", user=user)
+                self.assertIn("Needed Libraries:\nlibc.so.6\n", out)
+            for plugin in self.plugins.iterdir():
+                self.assertIn(plugin.name, self.ok(self.mortise, "info", plugin, user=user))
+
+    def test_confined(self):
+        for user in self.users():
+            levels = {row["level"]: row["available"] for row in self.doctor(user)["levels"]}
+            done = self.run_as(user, self.mortise, "jail", "--", "cat", "/etc/shadow")
+            if not levels["t0"]:
+                self.assertEqual(done.returncode, 125, done.stderr)
+                continue
+            self.assertEqual(done.returncode, 9, done.stderr)
+            self.assertRegex(done.stderr, "^sandbox_violation: cat tried to read /etc/shadow")
+            self.assertEqual(self.ok(self.mortise, "jail", "--", "echo", "fine", user=user), "fine\n")
+
+    def doctor(self, user):
+        return json.loads(self.ok(self.mortise, "doctor", "--json", user=user))
+
+    def test_doctor_names_the_helper_that_was_moved_too(self):
+        check = next(row for row in self.doctor(None)["checks"] if row["name"] == "helper")
+        self.assertTrue(check["found"].startswith(f"{self.helpers}/mortise-jail, version "), check)
+
+    def test_packed_and_unpacked(self):
+        with tarfile.open(self.dir / "m.tar", "w") as tar:
+            tar.add(self.prefix, "m")
+        with tarfile.open(self.dir / "m.tar") as tar:
+            tar.extractall(self.dir / "un packed")
+        plugin = self.example("echo-plugin.py")
+        self.assertEqual(self.ok(self.dir / "un packed/m/bin/mortise", "call", plugin, "greet", "name=world"), HELLO)
+
+    def test_nothing_names_the_build_directory(self):
+        for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.0"):
+            shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+            self.assertNotRegex(shown, "RPATH|RUNPATH")
+        for path in (self.pkgconfig / "mortise.pc", self.pkgconfig / "tenon.pc"):
+            self.assertNotIn("/usr/local", path.read_text())
+
+
+class Embedder(Tree):
+    def test_hello(self):
+        source, plugin = self.example("hello.c"), self.example("echo-plugin.py")
+        for user in self.users():
+            program = self.embedder(source, self.dir / f"hello {user}", user=user)
+            self.assertEqual(self.ok(program, plugin, user=user), HELLO)
+            self.assertEqual(self.ok(program, user=user), HELLO)  # ./echo-plugin.py
+
+    def test_readme(self):
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        snippet = re.search(r"^```c\n(.*?)^```", readme, re.M | re.S).group(1)
+        source = self.dir / "readme.c"
+        source.write_text(WHOLE % snippet)
+        self.example("echo-plugin.py")
+        for user in self.users():
+            self.assertEqual(self.ok(self.embedder(source, self.dir / f"readme {user}", user=user), user=user), HELLO)
+
+    def test_soname(self):
+        program = self.embedder(self.example("hello.c"), self.dir / "hello")
+        shown = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+        self.assertIn("[libmortise.so.0]", shown)
+        self.assertNotIn("yyjson", shown)
+
+    def test_yyjson_is_nobodys_business(self):
+        for package in ("mortise", "tenon"):
+            for words in (["--libs", "--cflags"], ["--static", "--libs"], ["--print-requires-private"]):
+                self.assertNotIn("yyjson", " ".join(self.pkg_config(*words, package)))
+
+    def test_variables(self):
+        for name, want in (("helperdir", self.helpers), ("plugindir", self.plugins), ("libdir", self.libdir)):
+            told = " ".join(self.pkg_config(f"--variable={name}", "mortise"))
+            self.assertEqual(pathlib.Path(told).resolve(), want)
+
+    def test_static(self):
+        """Then the program is what the helper is sought from: in bin/ of the prefix it is found."""
+        libs = [word.replace("-lmortise", "-l:libmortise.a") for word in self.pkg_config("--cflags", "--static", "--libs", "mortise")]
+        program = self.compile(self.example("hello.c"), self.prefix / "bin/static hello", *libs)
+        self.addCleanup(program.unlink)
+        plugin = self.example("echo-plugin.py")
+        self.assertEqual(self.ok(program, plugin), HELLO)
+        done = self.run_as(None, shutil.copy(program, self.dir), plugin)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mortise-jail: the helper that guards plugins cannot be run: No such file", done.stderr)
+
+    def test_archives_have_public_names_only(self):
+        for name in ("mortise", "tenon"):
+            shown = self.ok("nm", "-g", "--defined-only", "--format=posix", self.libdir / f"lib{name}.a")
+            names = {line.split()[0] for line in shown.splitlines()[1:]}
+            self.assertEqual({name for name in names if not name.startswith(("mortise_", "tenon_"))}, set())
+
+    def test_plugin_with_tenon(self):
+        source = self.dir / "plugin.c"
+        source.write_text(PLUGIN)
+        for user in self.users():
+            program = self.compile(source, self.dir / f"plugin {user}", *self.pkg_config("--cflags", "--libs", "tenon"), user=user)
+            out = self.ok(self.mortise, "call", "greet", "name=you", "--", program, user=user)
+            self.assertEqual(out, '{"text":"hello","to":"you"}\n')
+
+
+IN_USR_LOCAL = r"""set -eu
+mount -t tmpfs own /usr/local
+mkdir "$1/up" "$1/work"
+mount -t overlay -o "lowerdir=/etc,upperdir=$1/up,workdir=$1/work" own /etc
+"$2/dev" install --build "$3" >&2
+cc -Werror "$2/examples/hello.c" -o "$1/hello" $(pkg-config --cflags --libs mortise)
+"$1/hello" "$2/examples/echo-plugin.py"
+mortise --version
+man -w mortise-call
+"$2/dev" uninstall >&2
+find /usr/local -mindepth 1
+ldconfig -p | grep mortise || true
+"""
+
+
+class System(Tree):
+    def test_usr_local(self):
+        """As root in the default prefix, of a file system that only this test sees: nothing but the names is needed."""
+        own = pathlib.Path("/dev/shm", f"mortise-install-{os.getpid()}")
+        can = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs own /usr/local && mount -t overlay"]
+        if os.geteuid() != 0 or subprocess.run(can, capture_output=True, check=False).returncode != 0:
+            self.skipTest("needs root, and mounts of one's own")
+        own.mkdir()
+        self.addCleanup(shutil.rmtree, own)
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", IN_USR_LOCAL, "sh", own, ROOT, BUILD], capture_output=True, text=True,
+                              env={**BARE, "PATH": "/usr/local/bin:/usr/sbin:/sbin:/usr/bin:/bin"}, timeout=LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "^" + re.escape(HELLO) + r"mortise \S+\n/usr/local/share/man/man1/mortise-call.1\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
