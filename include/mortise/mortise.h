@@ -297,13 +297,17 @@ typedef struct mortise_reply {
 	const mortise_error *error; /* set when status is not MORTISE_OK                               */
 	mortise_plugin *plugin;     /* NULL: the call of a pool that never reached a worker            */
 	mortise_call *call;         /* NULL in a pool                                                  */
+	mortise_json next;          /* with MORTISE_PAGES: an object to merge into the params of the same call for
+				       the page that follows; absent: this was the last                */
 } mortise_reply;
 typedef void mortise_reply_fn(const mortise_reply *reply, void *arg);
 
 enum mortise_call_flags {
 	MORTISE_NOTIFY = 1 << 0, /* send a notification: settled with an absent result once written     */
-	MORTISE_RAW = 1 << 1     /* `action` is a wire method and `params` go out as they are; absent ones of
+	MORTISE_RAW = 1 << 1,    /* `action` is a wire method and `params` go out as they are; absent ones of
 				  * the dialect's health method are those that the host itself sends    */
+	MORTISE_PAGES = 1 << 2   /* the result may be one page of several: reply->next says how to get the next,
+				  * where the dialect's table knows how                                 */
 };
 
 typedef struct mortise_call_options {

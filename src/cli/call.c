@@ -21,7 +21,7 @@ struct call_args {
 #define FIELD(name) offsetof(struct call_args, name)
 static const struct mor_option call_options[] = {
 	{ "pages", 0, NULL,
-	  "follow next_offset while has_more; one JSON line per page",
+	  "ask for the following pages too; one JSON line per page",
 	  MOR_OPT_FLAG, FIELD(pages), NULL },
 	{ "notify", 0, NULL, "send a notification: no answer is awaited", MOR_OPT_FLAG, FIELD(notify), NULL },
 	{ "raw", 0, NULL,
@@ -50,8 +50,8 @@ struct run {
 	int64_t begun_ms;
 	int exit_code;
 	bool cancelled;      /* by us: its end needs no report */
-	bool more;           /* a page follows */
-	int64_t next_offset;
+	struct mor_buf asked; /* the page of each call, a line each, as mortise_reply.next had it */
+	size_t next;          /* length of the last of them, not asked for yet; 0: no page follows */
 };
 
 /* ---- arguments ---- */
@@ -133,27 +133,37 @@ static void print_result(struct run *run, struct mor_slice result, bool more)
 		mor_out_json(run->cli->console, mor_buf_view(&json));
 }
 
-/* has_more and next_offset, as kg_entity_provider_v1 gives them. */
-static void look_for_page(struct run *run, struct mor_slice result)
+/* A plugin that sends us round in circles must not keep us for ever: no page is asked for twice. */
+static bool was_asked(struct run *run, struct mor_slice next)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	int64_t next;
+	struct mor_slice rest = mor_buf_view(&run->asked);
 
-	if (mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0)
-		return;
-	if (!mor_json_bool(mor_json_get(mor_doc_root(doc), "has_more"), false))
-		return;
-	next = mor_json_int(mor_json_get(mor_doc_root(doc), "next_offset"), -1);
-	if (next > run->next_offset) {
-		run->next_offset = next;
-		run->more = true;
-		return;
+	while (rest.len) {
+		const char *end = memchr(rest.ptr, '\n', rest.len);
+		struct mor_slice one = { rest.ptr, (size_t)(end - rest.ptr) };
+
+		if (mor_slice_eq(one, next))
+			return true;
+		rest = (struct mor_slice){ end + 1, rest.len - one.len - 1 };
 	}
+	return false;
+}
+
+static void note_page(struct run *run, struct mor_slice next)
+{
 	mortise_error err = { 0 };
 
-	mor_fail(&err, MORTISE_EPROTO, "%s: %s says has_more, but its next_offset does not go beyond %lld",
-		 mortise_plugin_name(run->plugin), run->method, (long long)run->next_offset);
-	run->exit_code = mor_report_error(run->cli->console, &err);
+	if (!next.ptr)
+		return;
+	if (was_asked(run, next)) {
+		mor_fail(&err, MORTISE_EPROTO, "%s: %s says that there is more, but its next page is one that was read already: %.*s",
+			 mortise_plugin_name(run->plugin), run->method, (int)next.len, next.ptr);
+		run->exit_code = mor_report_error(run->cli->console, &err);
+		return;
+	}
+	mor_buf_slice(&run->asked, next);
+	mor_buf_byte(&run->asked, '\n');
+	run->next = next.len;
 }
 
 /* Printed from here, piece by piece, so that a long answer is seen while it comes. */
@@ -174,8 +184,8 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	}
 	if (!run->args->notify || run->cli->console->json)
 		print_result(run, result, reply->more);
-	if (run->args->pages && !reply->more)
-		look_for_page(run, result);
+	if (!reply->more)
+		note_page(run, (struct mor_slice){ reply->next.text, reply->next.len });
 }
 
 /* ---- the run ---- */
@@ -194,7 +204,8 @@ static int call_once(struct run *run, mortise_error *err)
 	mortise_call_options opt = {
 		.size = sizeof(opt),
 		.timeout_ms = run->session.timeout_ms,
-		.flags = (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0),
+		.flags = (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0) |
+			 (run->args->pages ? MORTISE_PAGES : 0),
 		.on_reply = on_reply,
 		.arg = run,
 	};
@@ -213,14 +224,16 @@ static int call_once(struct run *run, mortise_error *err)
 	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
 }
 
-/* opts.offset is what kg_entity_provider_v1 wants; the caller's other opts stay. */
+/* The caller's other params stay. */
 static int next_page(struct run *run, mortise_error *err)
 {
-	char number[24];
-	int r, len = snprintf(number, sizeof(number), "%lld", (long long)run->next_offset);
+	struct mor_slice next = { run->asked.data + run->asked.len - 1 - run->next, run->next };
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = mor_buf_failed(&run->asked) ? run->asked.status : mor_doc_parse(next, 0, 0, &doc, err);
 
-	run->more = false;
-	r = mor_tree_set(&run->params, MOR_SLICE("opts.offset"), (struct mor_slice){ number, (size_t)len });
+	run->next = 0;
+	if (r == 0)
+		r = mor_tree_merge(&run->params, mor_doc_root(doc));
 	mor_buf_reset(&run->json, SIZE_MAX);
 	if (r == 0)
 		r = mor_tree_write(&run->params, &run->json);
@@ -231,7 +244,7 @@ static int call_and_stop(struct run *run, mortise_error *err)
 {
 	int r = call_once(run, err);
 
-	while (r == 0 && run->more && !mor_out_broken(run->cli->console))
+	while (r == 0 && run->next && !mor_out_broken(run->cli->console))
 		r = next_page(run, err);
 	mor_runner_stop_plugin(&run->session, run->plugin);
 	return r;
@@ -267,7 +280,7 @@ static int prepare(struct run *run, mortise_error *err)
 
 static int call_run(struct mor_cli *cli)
 {
-	struct run run = { .cli = cli, .args = cli->args, .next_offset = -1 };
+	struct run run = { .cli = cli, .args = cli->args };
 	mortise_error err = { 0 };
 	int r = prepare(&run, &err);
 
@@ -283,6 +296,7 @@ static int call_run(struct mor_cli *cli)
 	mor_runner_close(&run.session);
 	mor_tree_fini(&run.params);
 	mor_buf_fini(&run.json);
+	mor_buf_fini(&run.asked);
 	return run.exit_code;
 }
 

@@ -11,17 +11,13 @@
 
 /* ---- metadata ---- */
 
-static const struct mor_field strings[] = {
-	{ .name = "[]", .type = MOR_T_STRING },
-	{ 0 },
-};
 static const struct mor_field command[] = {
 	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Command name" },
 	{ .name = "description",
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
 	  .doc = "What it does" },
-	{ .name = "aliases", .type = MOR_T_ARRAY, .def = "[]", .doc = "Other names", .fields = strings },
+	{ .name = "aliases", .type = MOR_T_ARRAY, .def = "[]", .doc = "Other names", .fields = mor_strings },
 	{ 0 },
 };
 /* The real bridge never asks for it, so nothing in it may keep a plugin from running. */
@@ -186,19 +182,20 @@ static const struct mor_field handle_result[] = {
 
 /* ---- methods ---- */
 
+static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = LATE_MS };
+
 /* One message in two spellings each: the quirks choose. */
-#define LIFECYCLE .name = "lifecycle", .params = lifecycle_params, .result = lifecycle_result, .ok = "/ok"
-#define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timeout_ms = 30000, .late = MOR_LATE_FORGET
-#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timeout_ms = 30000, .late_ms = LATE_MS
-#define SHUTDOWN LIFECYCLE, .role = MOR_ROLE_BYE, .timeout_ms = 5000
+#define LIFECYCLE .name = "lifecycle", .params = lifecycle_params, .result = lifecycle_result, .outcome = MOR_OUTCOME(.ok = "/ok")
+#define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET)
+#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timing = &call_timing
+#define SHUTDOWN LIFECYCLE, .role = MOR_ROLE_BYE, .timing = MOR_TIMING(.timeout_ms = 5000)
 
 static const struct mor_method methods[] = {
 	{
 		.name = "metadata",
 		.role = MOR_ROLE_HELLO,
 		.flags = MOR_M_TOLERANT | MOR_M_PARAMS,
-		.timeout_ms = 5000,
-		.late = MOR_LATE_FORGET,
+		.timing = MOR_TIMING(.timeout_ms = 5000, .late = MOR_LATE_FORGET),
 		.result = metadata_result,
 		.template = "{}",
 		.spec = "metadata - 获取插件信息",
@@ -234,8 +231,7 @@ static const struct mor_method methods[] = {
 		LIFECYCLE,
 		.action = "action_result",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = 30000,
-		.late_ms = LATE_MS,
+		.timing = &call_timing,
 		.template = "{\"event\":{\"action_result\":${params}}}",
 		.spec = "LifecycleParams/Event - 生命周期, extended",
 		.doc = "Ours: what became of a reply or an action; only to plugins whose metadata has results true.",
@@ -243,8 +239,7 @@ static const struct mor_method methods[] = {
 	{
 		.name = "matches",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = 2000,
-		.late_ms = LATE_MS,
+		.timing = MOR_TIMING(.timeout_ms = 2000, .late_ms = LATE_MS),
 		.params = matches_params,
 		.result = matches_result,
 		.spec = "matches - 检查匹配",
@@ -253,8 +248,7 @@ static const struct mor_method methods[] = {
 	{
 		.name = "handle",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = 30000,
-		.late_ms = LATE_MS,
+		.timing = &call_timing,
 		.params = handle_params,
 		.result = handle_result,
 		.spec = "handle - 处理事件",
@@ -277,24 +271,20 @@ static const struct mor_method methods[] = {
 };
 
 static const struct mor_code codes[] = {
-	{ -32700, "Parse error", "Invalid JSON", 0 },
-	{ -32600, "Invalid Request", "Not a valid request", 0 },
-	{ -32601, "Method not found", "The method does not exist", 0 },
-	{ -32602, "Invalid params", "Invalid parameters", 0 },
-	{ -32603, "Internal error", "The plugin failed inside", 0 },
+	MOR_CODES_JSONRPC,
 	{ 0 },
 };
 
 static const struct mor_quirk quirks[] = {
 	{ "lifecycle_style", "object", "object|string",
 	  "How startup and shutdown are written. object: {\"startup\": null}, as the specification prints it, which every "
-	  "known plugin understands; string: \"startup\", as the real bridge sends it." },
+	  "known plugin understands; string: \"startup\", as the real bridge sends it.", MOR_QUIRK_OWN },
 	{ "bot_connect", "bot_connect", "bot_connect|botconnect",
 	  "How that event is spelled. bot_connect: what the one known plugin with a use for it reads; botconnect: what the "
-	  "real bridge's types would write." },
+	  "real bridge's types would write.", MOR_QUIRK_OWN },
 	{ "pipeline", "1", NULL,
 	  "How many calls the plugin may have at once; 0: no limit. The real bridge pipelines; answers are told apart "
-	  "by their ids either way." },
+	  "by their ids either way.", MOR_QUIRK_PIPELINE },
 	{ 0 },
 };
 
@@ -305,21 +295,18 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and handled by those it "
 	       "concerns (handle), until one of them blocks it. mortise chat --config runs a bot with several plugins.",
 	.manifest = "[external-plugin-bridge] of the bot's TOML",
-	.shape = MOR_SHAPE_SESSION,
-	.env = MOR_ENV_INHERIT,
-	.confine = MOR_GUARDED,
-	.framing = MOR_FRAMING_LINES,
-	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_EOF_ANSWERS_BYE,
-	.max_in_flight = 1,
-	.max_waiting = 1024,
-	.frame_limit = 16 * 1024 * 1024,
-	.queue_limit = 64 * 1024 * 1024,
-	.stop = { .bye_ms = 5000, .term_ms = 6000, .kill_ms = 2000 },
-	/* max_restarts of the bot's TOML. The time is short enough that a message which crashes it now and then does not
-	 * end the plugin for good, and events wait for it meanwhile: so it is never away for long. */
-	.restart = { .first_ms = 100, .cap_ms = 2000, .intensity = 3, .period_ms = 20000 },
+	.example = "mortise chat --config bot.toml",
+	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 16 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
+	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK,
+	.life = {
+		.max_in_flight = 1,
+		.max_waiting = 1024,
+		.stop = { .bye_ms = 5000, .term_ms = 6000, .kill_ms = 2000 },
+		/* max_restarts of the bot's TOML. The time is short enough that a message which crashes it now and then does
+		 * not end the plugin for good, and events wait for it meanwhile: so it is never away for long. */
+		.restart = { .first_ms = 100, .cap_ms = 2000, .intensity = 3, .period_ms = 20000 },
+	},
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,
-	.example = "mortise chat --config bot.toml",
 };

@@ -3,10 +3,15 @@
  * A dialect is one constant table: how one public plugin protocol is spoken. From the same table come
  * what the host sends and accepts, validation in both directions, `mortise explain`, and the reference
  * page. Adding one = one file here, one line in registry.c, a folder of .talk scripts, a docs page.
- * docs/design/0001-dialect.md fills these structs for eight protocols and says why each field is there.
+ * docs/design/0001-dialect.md fills these structs for nine protocols and says why each field is there.
  *
- * Rules for whoever extends this: when two dialects need the same hook, the hook becomes a field; no
- * field may need the C compiler to make sense (the structs will also be filled from TOML files).
+ * The axes: identity; link (how bytes become messages); wire (what the core forgives and insists on); life (of a
+ * process); and parts that are NULL where a dialect has no use for them (health, watchdog, conversation, serve, offer).
+ * A row of `methods` points to its timing and its outcome; rows that behave alike share them.
+ *
+ * Rules for whoever extends this: a flag is there only if src/host branches on it (tools/check looks); what one
+ * dialect alone needs is a part; when two dialects need the same hook, the hook becomes a field; no field may need
+ * the C compiler to make sense (the structs will also be filled from TOML files).
  */
 #ifndef MOR_DIALECT_DIALECT_H
 #define MOR_DIALECT_DIALECT_H
@@ -61,22 +66,27 @@ struct mor_field {
 enum mor_side { MOR_FROM_HOST, MOR_FROM_PLUGIN };
 
 enum mor_role {
-	MOR_ROLE_HELLO,  /* sent after start, in table order: identity of the plugin                  */
+	MOR_ROLE_HELLO,  /* host: sent after start, in table order: identity of the plugin. plugin: it greets (see serve) */
 	MOR_ROLE_INIT,   /* sent after HELLO, and again after each restart: configuration             */
 	MOR_ROLE_CALL,   /* what an embedder's call becomes                                           */
-	MOR_ROLE_INPUT,  /* a further turn of a running session                                       */
-	MOR_ROLE_PING,   /* health                                                                    */
-	MOR_ROLE_BYE,    /* first rung of the stop ladder                                             */
+	MOR_ROLE_INPUT,  /* a further turn of a conversation; refused outside one                     */
+	MOR_ROLE_PING,   /* health. plugin: it asks us; the template is our answer                    */
+	MOR_ROLE_BYE,    /* first rung of the stop ladder. Its exit or the end of its output answers it too */
 	MOR_ROLE_CANCEL, /* tells the plugin that a call is no longer wanted                          */
 	MOR_ROLE_NOTE,   /* host: may be sent with MORTISE_NOTIFY. plugin: passed on as an event      */
 	MOR_ROLE_LOG,    /* plugin: becomes a LOG event                                               */
 	MOR_ROLE_PIECE,  /* plugin: a part of a running call's result                                 */
 	MOR_ROLE_DONE,   /* plugin: settles a call with success                                       */
 	MOR_ROLE_FAIL,   /* plugin: settles a call with failure                                       */
-	MOR_ROLE_SERVE   /* plugin: a request that the embedder answers                               */
+	MOR_ROLE_SERVE,  /* plugin: a request that the embedder answers                               */
+	MOR_ROLE_TAKE,   /* plugin: the same, and it takes work by it, one at a time: a second one before the work is over is
+			    a breach. BY_NOTE: the work is over with the FINISH note; BY_REPLY: with our answer. An
+			    error as answer is always the end of it                                 */
+	MOR_ROLE_FINISH  /* plugin: the work that it took is done. Told as a NOTE event; with nothing taken it is a warning
+			    (STRICT: a breach)                                                      */
 };
 
-enum mor_settle {
+enum mor_settle { /* of a TAKE row: see there */
 	MOR_BY_REPLY, /* the response with the call's id                                              */
 	MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms)          */
 	MOR_BY_FIRST, /* whichever comes first                                                        */
@@ -98,16 +108,45 @@ enum mor_late {
 			    protocols whose plugins must not answer what was cancelled               */
 };
 
+/* How long a message may take, and what then. A row without: no limit, DROP. */
+struct mor_timing {
+	uint32_t timeout_ms; /* 0: no limit                                                             */
+	uint32_t ack_ms;     /* BY_NOTE: until the response; 0: none is awaited                         */
+	uint32_t late_ms;    /* LATE_DROP: silence after which it is wedged; 0: as long again           */
+	uint32_t max_ms;     /* FROM_SIGN, FROM_PIECE: total from the write; 0: none                    */
+	enum mor_clock clock;
+	enum mor_late late;
+};
+
+/* A constant of its own for one row; rows that behave alike share a named one. */
+#define MOR_TIMING(...) (&(const struct mor_timing){ __VA_ARGS__ })
+#define MOR_OUTCOME(...) (&(const struct mor_outcome){ __VA_ARGS__ })
+
+/* Results that come in pages, each asked for by a call of its own. MORTISE_PAGES tells the embedder of the next one. */
+struct mor_page {
+	const char *more;  /* JSON pointer in the result: true means that there is a next page; NULL: `next` alone says so */
+	const char *next;  /* JSON pointer in the result: where the next page begins, any JSON value but null  */
+	const char *param; /* where that goes in the next call's params: "opts.offset"                       */
+};
+
+/* What a result or a note says. All but page are JSON pointers; NULL: the protocol has no such thing. */
+struct mor_outcome {
+	const char *ok;   /* a boolean, false means failure ("!/x": true does)                           */
+	const char *why;  /* the text of a failure                                                       */
+	const char *code; /* in a FAIL note: the error's number                                          */
+	const char *keep; /* true opens or keeps a conversation, anything else ends it                   */
+	const char *ref;  /* in a note: which call it belongs to; NULL: the only one                     */
+	const char *data; /* in a note: the payload; NULL: the whole params                              */
+	const char *level; /* in a LOG note; integers 1..4: error, warning, info, debug                  */
+	bool why_fails;   /* a value at `why` other than null is a failure by itself                     */
+	const struct mor_page *page;
+};
+
 enum mor_method_flags {
-	MOR_M_OPTIONAL = 1,  /* -32601 means "not implemented", never a fault                           */
-	MOR_M_NOTE = 2,      /* goes out as a notification                                              */
-	MOR_M_TOLERANT = 4,  /* HELLO, INIT: an error, null or silence is a warning; the start goes on  */
-	MOR_M_WHY_FAILS = 8, /* a non-null value at `why` is a failure by itself                        */
-	MOR_M_PARAMS = 16,   /* always sends a params object, {} when there is none                     */
-	MOR_M_ONE_AT_A_TIME = 32 /* SERVE: from the request until a DONE note of the plugin (where the dialect has
-				no such row: until the answer) a second one is a breach. An error as answer frees the
-				place. DONE then ends no call of ours and is told as a NOTE event; with nothing to end it
-				is a warning (STRICT: a breach)                                         */
+	MOR_M_OPTIONAL = 1, /* -32601 means "not implemented", never a fault                            */
+	MOR_M_NOTE = 2,     /* goes out as a notification                                               */
+	MOR_M_TOLERANT = 4, /* HELLO, INIT: an error, null or silence is a warning; the start goes on   */
+	MOR_M_PARAMS = 8    /* always sends a params object, {} when there is none                      */
 };
 
 struct mor_method {
@@ -118,30 +157,18 @@ struct mor_method {
 	enum mor_role role;
 	enum mor_settle settle;
 	unsigned flags;
-	uint32_t ack_ms;     /* BY_NOTE: until the response; 0: none is awaited                         */
-	uint32_t timeout_ms; /* 0: no limit                                                             */
-	uint32_t late_ms;    /* LATE_DROP: silence after which it is wedged; 0: as long again           */
-	uint32_t max_ms;     /* FROM_SIGN, FROM_PIECE: total from the write; 0: none                    */
-	enum mor_clock clock;
-	enum mor_late late;
+	const struct mor_timing *timing;
+	const struct mor_outcome *outcome;
 	const struct mor_field *params, *result;
-	/* Params the host sends, as JSON text; in a SERVE or PING row of the plugin: the result we answer by
+	/* Params the host sends, as JSON text; in a SERVE, TAKE or PING row of the plugin: the result we answer by
 	 * ourselves. Whole JSON values: ${params}, ${action} and ${extra} of the embedder's call, ${config}, ${name}
 	 * and ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
 	 * a CANCEL speaks of). A member "..." spreads an object, later members win: {"x":1,"...":${params}}.
 	 * NULL: params as the embedder gave them.                                                        */
 	const char *template;
-	const char *ref;      /* JSON pointer in a note's params: which call it belongs to; missing: the only one */
-	const char *data;     /* JSON pointer to the payload of a note; NULL: the whole params           */
-	const char *ok;       /* JSON pointer in result or note: a boolean, false means failure ("!/x": true) */
-	const char *why;      /* JSON pointer: the text of such a failure                                */
-	const char *code;     /* JSON pointer in a FAIL note: the error's number                         */
-	const char *level;    /* JSON pointer in a LOG note; integers 1..4: error, warning, info, debug  */
-	const char *keep;     /* JSON pointer in result or note: true opens or keeps a session, else it ends; INPUT
-				 rows are refused outside one                                            */
-	const char *when;     /* "quirk=value": this row is there only then; NULL: always                */
-	const char *needs;    /* interface the plugin must have announced for this call                  */
-	const char *spec;     /* section of the specification                                            */
+	const char *when;  /* "quirk=value": this row is there only then; NULL: always                   */
+	const char *needs; /* interface the plugin must have announced for this call                     */
+	const char *spec;  /* section of the specification                                               */
 	const char *doc;
 };
 
@@ -153,43 +180,60 @@ struct mor_code {
 	int status;             /* MORTISE_E... that the core reports with this code; 0: none */
 };
 
-struct mor_inferred { /* what a plugin must have that names no interfaces */
-	const char *at;        /* JSON pointer in HELLO's result or the manifest; NULL ends the table */
-	const char *interface; /* announced by whoever has that member                                */
+/* Quirks that the core itself obeys; it reads each of them once, in host/settings.c. */
+enum mor_core_quirk {
+	MOR_QUIRK_OWN,           /* none of these: the dialect's rows (`when`) and hooks read it              */
+	MOR_QUIRK_FRAME_PAD,     /* a number: messages are padded with blanks to a multiple of so many bytes  */
+	MOR_QUIRK_LEADING_ZEROS, /* true: 007 is a length                                                    */
+	MOR_QUIRK_PIPELINE,      /* a number: life.max_in_flight                                              */
+	MOR_QUIRK_REPLY_TO_NOTES, /* true: BY_WRITE rows of the plugin that carry an id are answered with null */
+	MOR_QUIRK_WATCHDOG       /* learn, strict, off: watchdog.learn as the table has it, not, no watchdog  */
 };
 
 struct mor_quirk { /* [quirks] in mortise.toml: how one plugin differs */
 	const char *name; /* NULL ends the table */
 	const char *def, *one_of, *doc;
+	enum mor_core_quirk core;
 };
 
-enum mor_health_flags {
-	MOR_HEALTH_FIRST = 1, /* ask before the first CALL                                              */
-	MOR_HEALTH_LATE = 2,  /* ask after a call's time-out, once its slot is free                      */
-	MOR_HEALTH_IDLE = 4,  /* ask every every_ms while nothing runs                                   */
-	MOR_HEALTH_BUSY = 8,  /* and while something does: then a ping takes no in-flight slot           */
-	MOR_HEALTH_KILL = 16, /* `misses` in a row kill; without: they mark it unhealthy                 */
-	MOR_HEALTH_LEARN = 32 /* while busy a miss counts only once the plugin has answered a ping during a
-				 call; until then one ping at most waits beside a call. Any message of the plugin
-				 clears the misses. The quirk `watchdog` (learn, strict, off) takes this flag, or
-				 all of them, away                                                        */
+/* ---- link: how bytes become messages ---- */
+
+struct mor_dialect_link {
+	enum mor_framing framing; /* what we write, and read unless configuration says otherwise         */
+	unsigned reads;           /* other framings taken on input, as 1 << enum mor_framing: the first bytes decide */
+	size_t frame_limit;       /* largest message from the plugin                                     */
+	size_t send_limit;        /* largest message to it; 0: the same                                  */
+	size_t queue_limit;       /* bytes that may wait for the pipe                                    */
 };
 
-struct mor_health {
-	unsigned flags;
-	uint32_t every_ms;
-	unsigned misses;
-	const char *at;              /* JSON pointer to the verdict in the PING's result; NULL: any answer is good */
-	const char *good, *fair, *bad; /* values there: "ok|healthy", "degraded", "error"; fair warns        */
+/* ---- wire: what the core forgives and insists on ---- */
+
+enum mor_wire_flags {
+	MOR_WIRE_JSONRPC_OPTIONAL = 1,        /* a message without "jsonrpc" is taken with a warning       */
+	MOR_WIRE_ERROR_NULL_OK = 2,           /* "error": null beside a result is no error                 */
+	MOR_WIRE_NULL_ID_FAILS_ONLY_CALL = 4, /* an error with id null fails the only call in flight       */
+	MOR_WIRE_NAN_OK = 8,                  /* NaN and Infinity are numbers                              */
+	MOR_WIRE_ANY_REPLY_ID = 16,           /* with one call in flight, a response with another id or none is its answer */
+	MOR_WIRE_ANY_REF = 32                 /* a note whose ref is missing or unknown speaks of the only call, if the
+						 plugin can have read that by then; without it, only a note whose
+						 row has no ref does                                       */
 };
 
-struct mor_restart {
-	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
-	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
-	uint32_t clean; /* unasked exits with status 0, no call and no answered ONE_AT_A_TIME request under way: restarted
-			   at once and no deaths; the so-many-th in a row without work between is the last: FAILED.
-			   0: they are deaths                                                               */
+/* ---- life of a process ---- */
+
+enum mor_shape {
+	MOR_SHAPE_SESSION,  /* one process, many calls                                                  */
+	MOR_SHAPE_ONE_CALL, /* one process per call: stdin closed after the request, exit awaited       */
+	MOR_SHAPE_ONE_RUN   /* one process per call: greeting, one call, stop                           */
 };
+
+enum mor_environ {
+	MOR_ENVIRON_INHERIT,
+	MOR_ENVIRON_CLEAN,
+	MOR_ENVIRON_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+};
+
+enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
 struct mor_stop {
 	uint32_t bye_ms;  /* after BYE was written: how long its answer may take before stdin is closed */
@@ -199,103 +243,119 @@ struct mor_stop {
 			     comes sooner than term_ms after that, and the guardian keeps both times after our death */
 };
 
-enum mor_shape {
-	MOR_SHAPE_SESSION,  /* one process, many calls                                                  */
-	MOR_SHAPE_ONE_CALL, /* one process per call: stdin closed after the request, exit awaited       */
-	MOR_SHAPE_ONE_RUN   /* one process per call: greeting, one call, stop                           */
+struct mor_restart {
+	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
+	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
+	uint32_t clean; /* unasked exits with status 0, no call under way and no work taken: restarted at once and no deaths;
+			   the so-many-th in a row without work between is the last: FAILED. 0: they are deaths */
 };
 
-enum mor_wire_flags {
-	MOR_WIRE_INT31_IDS = 1,          /* ids are integers below 2^31, from 1                           */
-	MOR_WIRE_JSONRPC_OPTIONAL = 2,   /* a message without "jsonrpc" is taken with a warning           */
-	MOR_WIRE_ERROR_NULL_OK = 4,
-	MOR_WIRE_NULL_ID_FAILS_ONLY_CALL = 8, /* an error with id null fails the only call in flight      */
-	MOR_WIRE_NAN_OK = 16,
-	MOR_WIRE_BATCH_IN = 32,          /* the plugin may send batches (they are always understood; this
-					    says that it is no breach)                                  */
-	MOR_WIRE_ANY_REPLY_ID = 64,      /* with one call in flight, a response with another id or none is its answer */
-	MOR_WIRE_NOISE_IS_BREACH = 128,  /* bytes that are no frame end the session (Kythe)               */
-	MOR_WIRE_EOF_ANSWERS_BYE = 256,  /* end of stdout or exit instead of an answer to BYE is success   */
-	MOR_WIRE_PLUGIN_GREETS = 512,    /* ready only once the plugin's own HELLO request was answered (by template
-					    or hook; told as a NOTE event with the answer). Its time limit counts from the
-					    start. Anything else before, HELLO twice or as a note: breach. Such a plugin is
-					    wanted as long as nobody stopped it, so it is restarted without a call; where we
-					    have closed its stdin the embedder decides                     */
-	MOR_WIRE_ANY_REF = 1024,         /* a note whose ref is missing or unknown speaks of the only call, if the
-					    plugin can have read that by then;
-					    without it, only a note whose row has no ref does           */
-	MOR_WIRE_ANSWER_FAULTS = 2048    /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null:
-					    where the plugin is a client                                */
+struct mor_dialect_life {
+	enum mor_shape shape;
+	enum mor_environ env;
+	enum mor_confine confine;
+	unsigned max_in_flight; /* calls that one process has at a time; 0: no limit                      */
+	unsigned max_waiting;   /* calls that may wait for a slot; more fail with EOVERLOAD; 0: 65536     */
+	struct mor_stop stop;
+	struct mor_restart restart;
 };
 
-enum mor_env_policy {
-	MOR_ENV_INHERIT,
-	MOR_ENV_CLEAN,
-	MOR_ENV_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+/* ---- parts: a dialect has them or not ---- */
+
+/* The plugin is asked how it is (PING); its answer marks it healthy or not. */
+struct mor_health {
+	bool first;         /* before the first CALL                                                    */
+	bool after_timeout; /* once the slot of a call that timed out is free                            */
+	uint32_t every_ms;  /* while nothing runs; 0: never                                              */
+	const char *at;     /* JSON pointer to the verdict in the PING's result; NULL: any answer is good */
+	const char *good, *fair, *bad; /* values there: "ok|healthy", "degraded", "error"; fair warns      */
 };
-enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
-struct mor_session; /* below */
+/* The plugin is asked whether it lives (PING); silence kills. Any answer is good. */
+struct mor_watchdog {
+	uint32_t every_ms;
+	unsigned misses;    /* so many in a row kill                                                     */
+	bool beside_calls;  /* also while a call runs: then a ping takes no slot                         */
+	bool learn;         /* while a call runs a miss counts only once the plugin has answered a ping during a call;
+			       until then one ping at most waits beside a call. Any message of the plugin clears the
+			       misses                                                                  */
+};
 
-/* What the tables cannot say. All optional; each gets the session and may use session->warn(). */
+/* A result or note with `keep` true opens one; INPUT rows go on with it. */
+struct mor_conversation {
+	uint32_t total_ms; /* of the whole, counted from its beginning; 0: no limit. Announced 30 s before its end, which
+			      kills. No call of a row with `keep` outlasts it either, conversation or not    */
+};
+
+/* The plugin is the client. It greets: ready only once its own HELLO request was answered (by template or hook; told
+ * as a NOTE event with the answer). The limit of that row counts from the start of the process. Anything else before,
+ * HELLO twice or as a note: breach. Such a plugin is wanted as long as nobody stopped it, so it is restarted without a
+ * call; where we have closed its stdin the embedder decides. */
+struct mor_serve {
+	bool noise_is_breach; /* bytes that are no frame end the session                                 */
+	bool answer_faults;   /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null  */
+};
+
+/* What a plugin says that it can do, in HELLO's result or in its foreign manifest. */
+struct mor_inferred { /* what a plugin must have that names no interfaces */
+	const char *at;        /* JSON pointer in HELLO's result or the manifest; NULL ends the table */
+	const char *interface; /* announced by whoever has that member                                */
+};
+struct mor_offer {
+	const char *interfaces;              /* JSON pointer: a list of strings or {id}, or an object: its keys */
+	const struct mor_inferred *inferred; /* where that is missing; NULL: nothing is inferred              */
+};
+
+struct mor_peer; /* below */
+
+/* What the tables cannot say. All optional; each gets the peer and may use peer->warn(). */
 struct mor_hooks {
 	/* Params of a HELLO, INIT, PING or BYE that a template cannot express. Appends nothing: no params. */
-	int (*greet)(struct mor_session *session, const struct mor_method *method, struct mor_buf *params);
+	int (*greet)(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params);
 	/* A HELLO or INIT was answered (validated already): accept it, or refuse with a text. */
-	int (*greeted)(struct mor_session *session, const struct mor_method *method, const struct mor_value *result,
+	int (*greeted)(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
 		       mortise_error *err);
 	/* What the embedder calls `action` -> a row and params. Without it, action is the method's name. */
-	int (*shape_call)(struct mor_session *session, const char *action, struct mor_slice params,
+	int (*shape_call)(struct mor_peer *peer, const char *action, struct mor_slice params,
 			  const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err);
 	/* A request from the plugin that the dialect answers itself: 1 answered (result appended), 0 pass it
 	 * on to the embedder, or a status with err (rpc_code set) for an error response. MORTISE_EPROTO is a
 	 * breach: the error response goes out, stdin is closed and the stop ladder begins. */
-	int (*on_request)(struct mor_session *session, const struct mor_method *method, const struct mor_value *params,
+	int (*on_request)(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *params,
 			  struct mor_buf *ret_result, mortise_error *err);
 };
 
 struct mor_dialect {
 	const char *name, *title, *spec_url, *doc;
+	const char *example;  /* one command line for explain */
 	const char *manifest; /* file name of its foreign manifest, for texts; NULL: none */
-	enum mor_shape shape;
-	enum mor_env_policy env;
-	enum mor_confine confine;
-	enum mor_framing framing;  /* what we write, and read unless configuration says otherwise */
-	unsigned reads;            /* other framings taken on input, as 1 << enum mor_framing: the first bytes decide */
-	unsigned wire;             /* enum mor_wire_flags */
-	unsigned max_in_flight;    /* 0: no limit */
-	unsigned max_waiting;      /* calls that may wait for a slot; more fail with EOVERLOAD; 0: 65536 */
-	size_t frame_limit;        /* largest message from the plugin */
-	size_t send_limit;         /* largest message to it; 0: the same */
-	size_t queue_limit;        /* bytes that may wait for the pipe */
-	const char *recoverable;   /* JSON pointer in an error's data: true means a pool may retry */
-	const char *called;        /* JSON pointer in HELLO's result: its name, where nothing on disk gives one; NULL: none */
-	const char *interfaces;    /* JSON pointer in HELLO's result: list of strings or {id} */
-	const struct mor_inferred *inferred; /* where that list is missing; NULL: nothing is inferred */
-	uint32_t session_ms;       /* total of a session that `keep` opened, counted from then; 0: no limit.
-				      Announced 30 s before its end, which kills. No call of a row with `keep`
-				      outlasts it either, session or not */
-	struct mor_stop stop;
-	struct mor_health health;
-	struct mor_restart restart;
+	const char *called;   /* JSON pointer in HELLO's result: its name, where nothing on disk gives one; NULL: none */
+	struct mor_dialect_link link;
+	unsigned wire;        /* enum mor_wire_flags */
+	struct mor_dialect_life life;
+	const struct mor_health *health;
+	const struct mor_watchdog *watchdog;
+	const struct mor_conversation *conversation;
+	const struct mor_serve *serve;
+	const struct mor_offer *offer;
 	const struct mor_method *methods;
 	const struct mor_code *codes;
+	const char *recoverable; /* JSON pointer in an error's data: true means a pool may retry */
 	const struct mor_quirk *quirks;
 	const struct mor_hooks *hooks;
-	const char *example;       /* one command line for explain */
 };
 
 /* What hooks see of a plugin. Filled by host/, which embeds it. */
-struct mor_session {
+struct mor_peer {
 	const struct mor_dialect *dialect;
 	const char *name;
 	bool strict;
 	struct mor_slice config;            /* JSON object; {NULL, 0}: none was given                   */
 	const struct mor_value *manifest;   /* the foreign manifest, or NULL                            */
 	const struct mor_value *hello, *init; /* results of the greeting so far, or NULL                */
-	void (*warn)(struct mor_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+	void (*warn)(struct mor_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	/* A quirk's value: configuration, else its default. */
-	const char *(*quirk)(struct mor_session *session, const char *name);
+	const char *(*quirk)(struct mor_peer *peer, const char *name);
 };
 
 /* ---- registry ---- */
@@ -307,9 +367,22 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 const struct mor_dialect *const *mor_dialects(void);
 /* Row for a wire method, by name or other spelling; else the first "*" row of that side; else NULL. */
 const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name);
+/* Rows without timing or outcome have all of it 0: no limit, nothing said. */
+extern const struct mor_timing mor_timing_none;
+extern const struct mor_outcome mor_outcome_none;
+static inline const struct mor_timing *mor_timing_of(const struct mor_method *row)
+{
+	return row->timing ? row->timing : &mor_timing_none;
+}
+static inline const struct mor_outcome *mor_outcome_of(const struct mor_method *row)
+{
+	return row->outcome ? row->outcome : &mor_outcome_none;
+}
 /* First row of a role, or the next after `after`. */
 const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_role role,
 					  const struct mor_method *after);
+/* The same among the plugin's rows: the first, or NULL. */
+const struct mor_method *mor_dialect_plugin_role(const struct mor_dialect *dialect, enum mor_role role);
 /* Row for what an embedder calls `action`; else the row whose action is "*"; else the "*" row; else NULL. */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
 /* False where an earlier row of the same side has the same wire name. */
@@ -317,6 +390,8 @@ bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_me
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code); /* NULL: unknown */
 /* What we call a status of our own on this wire: the table's code, else `fallback`. */
 int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback);
+/* The quirk by which the core's behaviour is changed, or NULL where the dialect has none. */
+const struct mor_quirk *mor_dialect_quirk(const struct mor_dialect *dialect, enum mor_core_quirk core);
 /* Appends a JSON array of interface names: what `identity` (HELLO's result or the foreign manifest) lists
  * as strings or {id}, or what can be inferred where it has no list. Returns how many, or a status. */
 int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gassist: plugins of G-Assist, protocol V2, as its specification says and as its real engine, SDKs and plugins
- * behave: docs/dialects/gassist.md. Where the two differ both must work: what the letter requires and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is MOR_HEALTH_LEARN's business.
+ * behave: docs/dialects/gassist.md. Where the two differ both must work: what the letter requires and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is the watchdog's business (learn).
  */
 #include "dialect/internal.h"
 
-#define MIB (1024 * 1024)
 
 /* ---- initialize ---- */
 
@@ -126,24 +125,27 @@ static const struct mor_field log_params[] = {
 
 /* ---- methods ---- */
 
+/* Of whatever ends a turn: a reply, or complete. */
+#define TURN .ok = "/success", .why = "/data", .keep = "/keep_session"
+static const struct mor_outcome turn_outcome = { TURN };
+
 static const struct mor_method methods[] = {
 	{
 		.name = "initialize",
 		.role = MOR_ROLE_HELLO,
 		/* Plugins look for servers and models before they read: 6 s were seen, 30 s is the real engine's limit. */
-		.timeout_ms = 30000,
-		.late = MOR_LATE_KILL,
+		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
 		.params = initialize_params,
 		.result = initialize_result,
 		.template = "{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
-		.ok = "/success",
+		.outcome = MOR_OUTCOME(.ok = "/success"),
 		.spec = "Protocol Methods, initialize",
 		.doc = "Called once when plugin starts. No ping goes out before its answer.",
 	},
 	{
 		.name = "ping",
 		.role = MOR_ROLE_PING,
-		.timeout_ms = 1000,
+		.timing = MOR_TIMING(.timeout_ms = 1000),
 		.params = timestamp,
 		.result = timestamp,
 		.template = "{\"timestamp\":${time}}",
@@ -156,15 +158,11 @@ static const struct mor_method methods[] = {
 		.action = "*",
 		.role = MOR_ROLE_CALL,
 		.settle = MOR_BY_FIRST,
-		.timeout_ms = 30000,
-		.clock = MOR_FROM_SIGN,
-		.late = MOR_LATE_KILL,
+		.timing = MOR_TIMING(.timeout_ms = 30000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
 		.params = execute_params,
 		.result = outcome,
 		.template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
-		.ok = "/success",
-		.why = "/data",
-		.keep = "/keep_session",
+		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, execute",
 		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes first. The time limit "
 		       "counts from the last message of the plugin that is no pong (--strict: from the request) and never outlasts the "
@@ -174,16 +172,11 @@ static const struct mor_method methods[] = {
 		.name = "input",
 		.role = MOR_ROLE_INPUT,
 		.settle = MOR_BY_NOTE,
-		.ack_ms = 2000,
-		.timeout_ms = 30000,
-		.clock = MOR_FROM_SIGN,
-		.late = MOR_LATE_KILL,
+		.timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
 		.params = input_params,
 		.result = input_result,
 		.template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}",
-		.ok = "/success",
-		.why = "/data",
-		.keep = "/keep_session",
+		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, input",
 		.doc = "What the user says in a session that keep_session opened; refused outside one. The plugin acknowledges "
 		       "within 2 seconds (anything it sends for this request counts), then answers as for execute.",
@@ -201,7 +194,7 @@ static const struct mor_method methods[] = {
 		.name = "shutdown",
 		.role = MOR_ROLE_BYE,
 		.flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
-		.timeout_ms = 2000,
+		.timing = MOR_TIMING(.timeout_ms = 2000),
 		.when = "shutdown=request",
 		.doc = "The same as a request, for plugins that clean up only when they can answer.",
 	},
@@ -211,8 +204,7 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_PIECE,
 		.settle = MOR_BY_WRITE,
 		.params = stream_params,
-		.ref = "/request_id",
-		.data = "/data",
+		.outcome = MOR_OUTCOME(.ref = "/request_id", .data = "/data"),
 		.spec = "Plugin -> Engine, stream",
 		.doc = "Send streaming content during execution.",
 	},
@@ -222,10 +214,7 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_DONE,
 		.settle = MOR_BY_WRITE,
 		.params = complete_params,
-		.ref = "/request_id",
-		.ok = "/success",
-		.why = "/data",
-		.keep = "/keep_session",
+		.outcome = MOR_OUTCOME(TURN, .ref = "/request_id"),
 		.spec = "Plugin -> Engine, complete",
 		.doc = "Signal execution complete.",
 	},
@@ -235,9 +224,7 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_FAIL,
 		.settle = MOR_BY_WRITE,
 		.params = error_params,
-		.ref = "/request_id",
-		.why = "/message",
-		.code = "/code",
+		.outcome = MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id"),
 		.spec = "Plugin -> Engine, error",
 		.doc = "Report an error during execution. It ends the request, and the session with it; a complete after it is ignored.",
 	},
@@ -247,8 +234,7 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_LOG,
 		.settle = MOR_BY_WRITE,
 		.params = log_params,
-		.data = "/message",
-		.level = "/level",
+		.outcome = MOR_OUTCOME(.data = "/message", .level = "/level"),
 		.spec = "Plugin -> Engine, log",
 		.doc = "Send log messages for debugging (optional); at any time, also before initialize is answered.",
 	},
@@ -256,11 +242,7 @@ static const struct mor_method methods[] = {
 };
 
 static const struct mor_code codes[] = {
-	{ -32700, "Parse error", "Invalid JSON", 0 },
-	{ -32600, "Invalid Request", "Not valid JSON-RPC", 0 },
-	{ -32601, "Method not found", "Unknown method", 0 },
-	{ -32602, "Invalid params", "Invalid parameters", 0 },
-	{ -32603, "Internal error", "Internal plugin error", 0 },
+	MOR_CODES_JSONRPC,
 	{ -1, "Plugin error", "Custom plugin error", 0 },
 	{ -2, "Timeout", "Operation timed out", MORTISE_ETIMEOUT },
 	{ -3, "Rate limited", "Too many requests", 0 },
@@ -270,12 +252,18 @@ static const struct mor_code codes[] = {
 static const struct mor_quirk quirks[] = {
 	{ "watchdog", "learn", "learn|strict|off",
 	  "What unanswered pings mean. learn: two in a row kill an idle plugin, and a busy one that has answered a ping "
-	  "during a request before (the official SDKs cannot); strict: they kill, whatever it does; off: no pings." },
-	{ "shutdown", "note", "note|request", "How shutdown is sent: as the specification says, or as the plugin emulator does." },
+	  "during a request before (the official SDKs cannot); strict: they kill, whatever it does; off: no pings.",
+	  MOR_QUIRK_WATCHDOG },
+	{ "shutdown", "note", "note|request", "How shutdown is sent: as the specification says, or as the plugin emulator does.",
+	  MOR_QUIRK_OWN },
 	{ "frame_pad", NULL, NULL,
-	  "Messages are padded with blanks to a multiple of so many bytes, for plugins that read blocks (4096)." },
+	  "Messages are padded with blanks to a multiple of so many bytes, for plugins that read blocks (4096).",
+	  MOR_QUIRK_FRAME_PAD },
 	{ 0 },
 };
+
+static const struct mor_watchdog watchdog = { .every_ms = 2000, .misses = 2, .beside_calls = true, .learn = true };
+static const struct mor_conversation conversation = { .total_ms = 5 * 60 * 1000 };
 
 const struct mor_dialect mor_dialect_gassist = {
 	.name = "gassist",
@@ -283,25 +271,22 @@ const struct mor_dialect mor_dialect_gassist = {
 	.spec_url = "https://github.com/NVIDIA/G-Assist",
 	.doc = "Plugins of an assistant: the host runs a function, the plugin streams its answer and may ask for a "
 	       "conversation (keep_session). One request at a time; pings watch over it.",
+	.example = "mortise chat build/plugins/lookout",
 	.manifest = "manifest.json",
-	.shape = MOR_SHAPE_SESSION,
-	.env = MOR_ENV_INHERIT,
-	.confine = MOR_GUARDED,
-	.framing = MOR_FRAMING_BE32,
-	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL |
-		MOR_WIRE_NAN_OK | MOR_WIRE_ANY_REF,
-	.max_in_flight = 1,
-	.frame_limit = 64 * MIB,
-	.send_limit = 10 * MIB, /* what the SDKs read */
-	.queue_limit = 64 * MIB,
 	.called = "/name",
-	.session_ms = 5 * 60 * 1000,
-	/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */
-	.stop = { .bye_ms = 2000, .term_ms = 3000, .kill_ms = 2000 },
-	.health = { .flags = MOR_HEALTH_IDLE | MOR_HEALTH_BUSY | MOR_HEALTH_KILL | MOR_HEALTH_LEARN, .every_ms = 2000, .misses = 2 },
-	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000 },
+	/* 10 MiB: what the SDKs read */
+	.link = { .framing = MOR_FRAMING_BE32, .frame_limit = 64 * MOR_MIB, .send_limit = 10 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
+	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL | MOR_WIRE_NAN_OK |
+		MOR_WIRE_ANY_REF,
+	.life = {
+		.max_in_flight = 1,
+		/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */
+		.stop = { .bye_ms = 2000, .term_ms = 3000, .kill_ms = 2000 },
+		.restart = MOR_RESTART_USUAL,
+	},
+	.watchdog = &watchdog,
+	.conversation = &conversation,
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,
-	.example = "mortise chat build/plugins/lookout",
 };

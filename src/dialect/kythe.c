@@ -97,7 +97,7 @@ static const struct mor_method methods[] = {
 		.name = "init",
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_HELLO,
-		.timeout_ms = 30000,
+		.timing = MOR_TIMING(.timeout_ms = 30000),
 		.params = init_params,
 		.result = init_result,
 		.spec = "Methods, init",
@@ -108,8 +108,8 @@ static const struct mor_method methods[] = {
 		.name = "analyze",
 		.also = "analysis",
 		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_SERVE,
-		.flags = MOR_M_ONE_AT_A_TIME,
+		.role = MOR_ROLE_TAKE,
+		.settle = MOR_BY_NOTE,
 		.params = analyze_params,
 		.result = analyze_result,
 		.spec = "Methods, analyze",
@@ -131,7 +131,7 @@ static const struct mor_method methods[] = {
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_LOG,
 		.settle = MOR_BY_WRITE,
-		.data = "/message",
+		.outcome = MOR_OUTCOME(.data = "/message"),
 		.params = log_params,
 		.spec = "Methods, log",
 		.doc = "Something to be logged with the current analysis. Not answered, id or no id.",
@@ -139,7 +139,7 @@ static const struct mor_method methods[] = {
 	{
 		.name = "done",
 		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_DONE,
+		.role = MOR_ROLE_FINISH,
 		.settle = MOR_BY_WRITE,
 		.params = log_params,
 		.spec = "Methods, done",
@@ -161,8 +161,8 @@ static const struct mor_code codes[] = {
 
 static const struct mor_quirk quirks[] = {
 	{ "reply_to_notifications", "false", "true|false",
-	  "answer log and done that carry an id with null, for generic clients that wait for it" },
-	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame" },
+	  "answer log and done that carry an id with null, for generic clients that wait for it", MOR_QUIRK_REPLY_TO_NOTES },
+	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame", MOR_QUIRK_LEADING_ZEROS },
 	{ 0 },
 };
 
@@ -196,7 +196,7 @@ static int read_encoding(const struct mor_value *params, const char **ret, morti
 	return 0;
 }
 
-static int on_request(struct mor_session *session, const struct mor_method *method, const struct mor_value *params,
+static int on_request(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *params,
 		      struct mor_buf *ret_result, mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_result };
@@ -204,7 +204,7 @@ static int on_request(struct mor_session *session, const struct mor_method *meth
 	const char *encoding;
 	int r;
 
-	(void)session;
+	(void)peer;
 	if (method->role != MOR_ROLE_HELLO)
 		return 0;
 	if (mor_json_type(params) == MOR_JSON_ARRAY)
@@ -223,24 +223,23 @@ static int on_request(struct mor_session *session, const struct mor_method *meth
 
 static const struct mor_hooks hooks = { .on_request = on_request };
 
+static const struct mor_serve serve = { .noise_is_breach = true, .answer_faults = true };
+
 const struct mor_dialect mor_dialect_kythe = {
 	.name = "kythe",
 	.title = "Kythe analyzers",
 	.spec_url = "https://github.com/kythe/kythe/pull/3339",
 	.doc = "The plugin is the client: it asks for a compilation record, reads the files at the record's paths, appends "
 	       "entries to the output file, says done and asks for the next. The host sends no request of its own.",
-	.shape = MOR_SHAPE_SESSION,
-	.env = MOR_ENV_INHERIT,
-	.confine = MOR_GUARDED,
-	.framing = MOR_FRAMING_DECIMAL,
-	.wire = MOR_WIRE_BATCH_IN | MOR_WIRE_NOISE_IS_BREACH | MOR_WIRE_PLUGIN_GREETS | MOR_WIRE_ANSWER_FAULTS,
-	.frame_limit = 256 * 1024 * 1024,
-	.queue_limit = 64 * 1024 * 1024,
-	.stop = { .bye_ms = 0, .term_ms = GRACE_MS, .kill_ms = 2000, .hold = true },
-	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000, .clean = 5 },
+	.example = "mortise index project.kzip --analyzer ./my-analyzer -o project.entries",
+	.link = { .framing = MOR_FRAMING_DECIMAL, .frame_limit = 256 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
+	.life = {
+		.stop = { .term_ms = GRACE_MS, .kill_ms = 2000, .hold = true },
+		.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000, .clean = 5 },
+	},
+	.serve = &serve,
 	.methods = methods,
 	.codes = codes,
 	.quirks = quirks,
 	.hooks = &hooks,
-	.example = "mortise index project.kzip --analyzer ./my-analyzer -o project.entries",
 };

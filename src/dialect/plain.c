@@ -2,15 +2,17 @@
 /* plain: any JSON-RPC program. Nothing is known of it, so nothing is sent that nobody asked for. */
 #include "dialect/internal.h"
 
+/* The most common way of those that have pages. */
+static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
+
 static const struct mor_method methods[] = {
 	{
 		.name = "*",
 		.from = MOR_FROM_HOST,
 		.role = MOR_ROLE_CALL,
 		.settle = MOR_BY_REPLY,
-		.timeout_ms = 30000,
-		.clock = MOR_FROM_WRITE,
-		.late = MOR_LATE_DROP,
+		.timing = MOR_TIMING(.timeout_ms = 30000),
+		.outcome = MOR_OUTCOME(.page = &page),
 		.doc = "Whatever the program offers; params and result as they are.",
 	},
 	{
@@ -31,11 +33,7 @@ static const struct mor_method methods[] = {
 };
 
 static const struct mor_code codes[] = {
-	{ -32700, "Parse error", "Invalid JSON", 0 },
-	{ -32600, "Invalid Request", "Not a valid request object", 0 },
-	{ -32601, "Method not found", "The method does not exist", 0 },
-	{ -32602, "Invalid params", "Invalid method parameters", 0 },
-	{ -32603, "Internal error", "The program failed inside", 0 },
+	MOR_CODES_JSONRPC,
 	{ 0 },
 };
 
@@ -45,17 +43,10 @@ const struct mor_dialect mor_dialect_plain = {
 	.spec_url = "https://www.jsonrpc.org/specification",
 	.doc = "No lifecycle, no manifest: the program is started, called, and stopped by closing its stdin. Calls run "
 	       "side by side, and either side may call the other.",
-	.shape = MOR_SHAPE_SESSION,
-	.env = MOR_ENV_INHERIT,
-	.confine = MOR_GUARDED,
-	.framing = MOR_FRAMING_LINES,
-	.wire = MOR_WIRE_BATCH_IN,
-	.frame_limit = 256 * 1024 * 1024,
-	.queue_limit = 64 * 1024 * 1024,
-	.stop = { .bye_ms = 0, .term_ms = 2000, .kill_ms = 2000 },
-	.recoverable = "/recoverable",
-	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000 },
+	.example = "mortise call --dialect plain greet name=Ada -- ./my-program",
+	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 256 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
+	.life = { .stop = { .term_ms = 2000, .kill_ms = 2000 }, .restart = MOR_RESTART_USUAL },
 	.methods = methods,
 	.codes = codes,
-	.example = "mortise call --dialect plain greet name=Ada -- ./my-program",
+	.recoverable = "/recoverable",
 };

@@ -7,16 +7,16 @@
 #include "base/near.h"
 #include "base/text.h"
 #include "dialect/internal.h"
+#include "dialect/list.h" /* made from meson.build, which is the registry */
 
-static const struct mor_dialect *const dialects[] = {
-	&mor_dialect_plain,
-	&mor_dialect_yams,
-	&mor_dialect_ayiou,
-	&mor_dialect_gassist,
-	&mor_dialect_sunscreen,
-	&mor_dialect_sunscreen_json,
-	&mor_dialect_kythe,
-	NULL,
+#define DECLARE(name) extern const struct mor_dialect mor_dialect_##name;
+MOR_DIALECT_LIST(DECLARE)
+#define ADDRESS(name) &mor_dialect_##name,
+static const struct mor_dialect *const dialects[] = { MOR_DIALECT_LIST(ADDRESS) NULL };
+
+const struct mor_field mor_strings[] = {
+	{ .name = "[]", .type = MOR_T_STRING },
+	{ 0 },
 };
 
 const struct mor_dialect *const *mor_dialects(void)
@@ -57,6 +57,9 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 }
 
 /* ---- rows ---- */
+
+const struct mor_timing mor_timing_none;
+const struct mor_outcome mor_outcome_none;
 
 const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name)
 {
@@ -109,6 +112,16 @@ const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enu
 	return NULL;
 }
 
+const struct mor_method *mor_dialect_plugin_role(const struct mor_dialect *dialect, enum mor_role role)
+{
+	const struct mor_method *row = NULL;
+
+	while ((row = mor_dialect_role(dialect, role, row)))
+		if (row->from == MOR_FROM_PLUGIN)
+			return row;
+	return NULL;
+}
+
 bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row)
 {
 	const struct mor_method *m = dialect->methods;
@@ -134,6 +147,14 @@ int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int6
 	return fallback;
 }
 
+const struct mor_quirk *mor_dialect_quirk(const struct mor_dialect *dialect, enum mor_core_quirk core)
+{
+	for (const struct mor_quirk *q = dialect->quirks; q && q->name; q++)
+		if (q->core == core)
+			return q;
+	return NULL;
+}
+
 /* ---- interfaces ---- */
 
 struct mor_slice mor_interface_id(const struct mor_value *element)
@@ -143,50 +164,74 @@ struct mor_slice mor_interface_id(const struct mor_value *element)
 	return mor_json_string(element);
 }
 
-/* The list as the plugin gave it; NULL where it gave none and the capabilities must speak for it. */
+/* What the plugin itself lists: an array of ids, or an object whose keys they are. NULL: nothing of the kind, and the
+ * capabilities must speak for it. */
 static const struct mor_value *listed(const struct mor_dialect *dialect, const struct mor_value *identity)
 {
-	const struct mor_value *list = dialect->interfaces ? mor_json_at(identity, dialect->interfaces) : NULL;
+	const struct mor_value *list = dialect->offer ? mor_json_at(identity, dialect->offer->interfaces) : NULL;
+	enum mor_json_type type = mor_json_type(list);
 
-	return mor_json_type(list) == MOR_JSON_ARRAY ? list : NULL;
+	return type == MOR_JSON_ARRAY || type == MOR_JSON_OBJECT ? list : NULL;
+}
+
+typedef void interface_fn(struct mor_slice id, void *arg);
+
+static void each_interface(const struct mor_dialect *dialect, const struct mor_value *identity, interface_fn *each, void *arg)
+{
+	const struct mor_value *list = listed(dialect, identity);
+	const struct mor_inferred *inferred = dialect->offer ? dialect->offer->inferred : NULL;
+	struct mor_json_iter it = mor_json_iter(list);
+
+	while (list && mor_json_next(&it)) {
+		struct mor_slice id = it.name.ptr ? it.name : mor_interface_id(it.value);
+
+		if (id.ptr)
+			each(id, arg);
+	}
+	for (; !list && inferred && inferred->at; inferred++)
+		if (mor_json_at(identity, inferred->at))
+			each(mor_slice_of(inferred->interface), arg);
+}
+
+struct interface_list {
+	struct mor_writer writer;
+	int count;
+};
+
+static void write_interface(struct mor_slice id, void *arg)
+{
+	struct interface_list *list = arg;
+
+	mor_w_slice(&list->writer, id);
+	list->count++;
 }
 
 int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out)
 {
-	const struct mor_value *list = listed(dialect, identity);
-	struct mor_json_iter it = mor_json_iter(list);
-	struct mor_writer w = { .out = out };
-	int count = 0;
+	struct interface_list list = { .writer = { .out = out } };
 
-	mor_w_array(&w);
-	while (list && mor_json_next(&it)) {
-		struct mor_slice id = mor_interface_id(it.value);
+	mor_w_array(&list.writer);
+	each_interface(dialect, identity, write_interface, &list);
+	mor_w_end(&list.writer);
+	return out->status < 0 ? out->status : list.count;
+}
 
-		if (id.ptr) {
-			mor_w_slice(&w, id);
-			count++;
-		}
-	}
-	for (const struct mor_inferred *i = dialect->inferred; !list && i && i->at; i++) {
-		if (mor_json_at(identity, i->at)) {
-			mor_w_string(&w, i->interface);
-			count++;
-		}
-	}
-	mor_w_end(&w);
-	return out->status < 0 ? out->status : count;
+struct interface_wish {
+	const char *name;
+	bool found;
+};
+
+static void match_interface(struct mor_slice id, void *arg)
+{
+	struct interface_wish *wish = arg;
+
+	wish->found = wish->found || mor_slice_is(id, wish->name);
 }
 
 bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity, const char *interface)
 {
-	const struct mor_value *list = listed(dialect, identity);
-	struct mor_json_iter it = mor_json_iter(list);
+	struct interface_wish wish = { .name = interface };
 
-	while (list && mor_json_next(&it))
-		if (mor_slice_is(mor_interface_id(it.value), interface))
-			return true;
-	for (const struct mor_inferred *i = dialect->inferred; !list && i && i->at; i++)
-		if (strcmp(i->interface, interface) == 0 && mor_json_at(identity, i->at))
-			return true;
-	return false;
+	each_interface(dialect, identity, match_interface, &wish);
+	return wish.found;
 }

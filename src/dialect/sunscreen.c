@@ -6,15 +6,9 @@
  */
 #include "dialect/internal.h"
 
-#define FRAME_LIMIT (16 * 1024 * 1024)
-#define RUN_MS 120000 /* the specification names no limit, the runtime has none */
+#define FRAME_LIMIT (16 * MOR_MIB)
 
-static const struct mor_field strings[] = {
-	{ .name = "[]", .type = MOR_T_STRING },
-	{ 0 },
-};
-
-/* ---- by plugin.toml ---- */
+static const struct mor_timing run_timing = MOR_SUNSCREEN_RUN;
 
 static const struct mor_field descriptions[] = {
 	{ .name = "*", .type = MOR_T_STRING, .doc = "Name of a command, and what it does" },
@@ -40,7 +34,7 @@ static const struct mor_field run_params[] = {
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "KIND:NAME, such as \"scaffold:indexer\"" },
-	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "Positional arguments", .fields = strings },
+	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "Positional arguments", .fields = mor_strings },
 	{ .name = "flags", .type = MOR_T_OBJECT, .def = "{}", .doc = "Flags by name, without dashes", .fields = flags },
 	{ .name = "workspace_root",
 	  .type = MOR_T_STRING,
@@ -65,7 +59,7 @@ static const struct mor_field run_result[] = {
 	  .type = MOR_T_ARRAY,
 	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
 	  .doc = "Files it wrote, relative to the workspace",
-	  .fields = strings },
+	  .fields = mor_strings },
 	{ .name = "summary",
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
@@ -79,8 +73,7 @@ static const struct mor_method methods[] = {
 		.name = "commands",
 		.role = MOR_ROLE_HELLO,
 		.flags = MOR_M_TOLERANT,
-		.timeout_ms = 10000,
-		.late = MOR_LATE_FORGET,
+		.timing = MOR_TIMING(.timeout_ms = 10000, .late = MOR_LATE_FORGET),
 		.result = commands_result,
 		.spec = "JSON-RPC methods, commands",
 		.doc = "What the plugin offers. The manifest says it already; a difference is a warning, and so is silence.",
@@ -89,8 +82,7 @@ static const struct mor_method methods[] = {
 		.name = "run",
 		.action = "*",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = RUN_MS,
-		.late = MOR_LATE_KILL,
+		.timing = &run_timing,
 		.params = run_params,
 		.result = run_result,
 		.spec = "JSON-RPC methods, run",
@@ -100,8 +92,7 @@ static const struct mor_method methods[] = {
 		.name = "hook",
 		.action = "hook:*",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = RUN_MS,
-		.late = MOR_LATE_KILL,
+		.timing = &run_timing,
 		.params = hook_params,
 		.result = run_result,
 		.spec = "JSON-RPC methods, hook",
@@ -119,13 +110,8 @@ static const struct mor_method methods[] = {
 	{ 6, "Instruction drift", "Generated and written code differ", 0 }, \
 	{ 7, "Path conflict", "A file is in the way", 0 }, { 8, "Network", "The network failed", 0 }, \
 	{ 9, "Plugin runtime", "The plugin failed in a way of its own", 0 }
-#define RPC_CODES \
-	{ -32700, "Parse error", "Invalid JSON", 0 }, { -32600, "Invalid Request", "Not a JSON-RPC request", 0 }, \
-	{ -32601, "Method not found", "Method does not exist", 0 }, \
-	{ -32602, "Invalid params", "Invalid method parameters", 0 }, \
-	{ -32603, "Internal error", "Plugin internal error", 0 }
 
-static const struct mor_code codes[] = { EXIT_CODES, RPC_CODES, { 0 } };
+static const struct mor_code codes[] = { EXIT_CODES, MOR_CODES_JSONRPC, { 0 } };
 
 const struct mor_dialect mor_dialect_sunscreen = {
 	.name = "sunscreen",
@@ -135,82 +121,23 @@ const struct mor_dialect mor_dialect_sunscreen = {
 	       "permissions in their manifest. Each run has a process of its own: \"commands\", one \"run\" or \"hook\", the "
 	       "end of its input.",
 	.manifest = "plugin.toml",
-	.shape = MOR_SHAPE_ONE_RUN,
-	.env = MOR_ENV_CLEAN,
-	.confine = MOR_CONFINED,
-	.framing = MOR_FRAMING_LINES,
-	.reads = 1 << MOR_FRAMING_HEADERS,
-	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL,
-	.max_in_flight = 1,
-	.max_waiting = 64,
-	.frame_limit = FRAME_LIMIT,
-	.queue_limit = FRAME_LIMIT,
-	.stop = { .bye_ms = 0, .term_ms = 1000, .kill_ms = 1000 },
+	.link = {
+		.framing = MOR_FRAMING_LINES,
+		.reads = 1 << MOR_FRAMING_HEADERS,
+		.frame_limit = FRAME_LIMIT,
+		.queue_limit = FRAME_LIMIT,
+	},
+	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL,
+	.life = {
+		.shape = MOR_SHAPE_ONE_RUN,
+		.env = MOR_ENVIRON_CLEAN,
+		.confine = MOR_CONFINED,
+		.max_in_flight = 1,
+		.max_waiting = 64,
+		.stop = { .term_ms = 1000, .kill_ms = 1000 },
+	},
 	.methods = methods,
 	.codes = codes,
 	.hooks = &mor_sunscreen_hooks,
 	.example = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades -w DIR",
-};
-
-/* ---- by sunscreen-plugin.json ---- */
-
-#define JSON_PARAMS(kinds) \
-	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", .fields = strings }, \
-	{ .name = "command", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name of the command or hook" }, \
-	{ .name = "kind", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = kinds, .doc = "As the manifest says" }, \
-	{ .name = "plugin", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name in the manifest" }, \
-	{ .name = "scratch", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "A directory it may write" }, \
-	{ .name = "workspace", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute path of the workspace" }
-
-static const struct mor_field json_command_params[] = { JSON_PARAMS("app|scaffold"), { 0 } };
-static const struct mor_field json_hook_params[] = { JSON_PARAMS("hook"), { 0 } };
-
-static const struct mor_method json_methods[] = {
-	{
-		.name = "sunscreen.command/run",
-		.action = "*",
-		.role = MOR_ROLE_CALL,
-		.timeout_ms = RUN_MS,
-		.late = MOR_LATE_KILL,
-		.params = json_command_params,
-		.spec = "src/plugin/stdio.rs",
-		.doc = "Run a command. Its result is any JSON.",
-	},
-	{
-		.name = "sunscreen.hook/run",
-		.action = "hook:*",
-		.role = MOR_ROLE_CALL,
-		.timeout_ms = RUN_MS,
-		.late = MOR_LATE_KILL,
-		.params = json_hook_params,
-		.spec = "src/plugin/stdio.rs",
-		.doc = "Run a hook.",
-	},
-	{ 0 },
-};
-
-static const struct mor_code json_codes[] = { RPC_CODES, { 0 } };
-
-const struct mor_dialect mor_dialect_sunscreen_json = {
-	.name = "sunscreen-json",
-	.title = "Sunscreen plugins as the upstream runtime calls them, by sunscreen-plugin.json",
-	.spec_url = "https://github.com/Pantani/sunscreen",
-	.doc = "Each call is a process of its own: one request with Content-Length, the end of its input, one answer, an exit "
-	       "with status 0. Any other status fails the call. The answer's id does not matter, and a bare JSON text will do.",
-	.manifest = "sunscreen-plugin.json",
-	.shape = MOR_SHAPE_ONE_CALL,
-	.env = MOR_ENV_BARE,
-	.confine = MOR_CONFINED,
-	.framing = MOR_FRAMING_HEADERS,
-	.reads = 1 << MOR_FRAMING_LINES,
-	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_ANY_REPLY_ID,
-	.max_in_flight = 1,
-	.max_waiting = 64,
-	.frame_limit = FRAME_LIMIT,
-	.queue_limit = FRAME_LIMIT,
-	.stop = { .bye_ms = 0, .term_ms = 1000, .kill_ms = 1000 },
-	.methods = json_methods,
-	.codes = json_codes,
-	.hooks = &mor_sunscreen_json_hooks,
-	.example = "mortise run PLUGIN hello Alice --workspace DIR",
 };

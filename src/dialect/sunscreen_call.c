@@ -76,40 +76,40 @@ struct meant {
 	struct mor_slice name;
 };
 
-static int unknown(const struct mor_session *session, const char *action, mortise_error *err)
+static int unknown(const struct mor_peer *peer, const char *action, mortise_error *err)
 {
 	struct listing all = { 0 };
 	int r;
 
-	walk(session->manifest, &all);
-	r = mor_fail(err, MORTISE_EUNSUPPORTED, "%s: has no command \"%s\": it has %s", session->name, action,
+	walk(peer->manifest, &all);
+	r = mor_fail(err, MORTISE_EUNSUPPORTED, "%s: has no command \"%s\": it has %s", peer->name, action,
 		     all.matches ? all.names.data : "none");
 	mor_buf_fini(&all.names);
 	return r;
 }
 
 /* "scaffold:indexer", or "indexer" where only one kind has it. A plugin whose manifest lists nothing is believed. */
-static int resolve(const struct mor_session *session, const char *action, struct meant *ret, mortise_error *err)
+static int resolve(const struct mor_peer *peer, const char *action, struct meant *ret, mortise_error *err)
 {
 	const char *colon = strchr(action, ':');
 	struct listing l = { .wanted = mor_slice_of(colon ? colon + 1 : action) };
-	bool lists = mor_json_get(session->manifest, "commands") || mor_json_get(session->manifest, "hooks");
+	bool lists = mor_json_get(peer->manifest, "commands") || mor_json_get(peer->manifest, "hooks");
 	int r = 0;
 
 	if (colon)
 		l.kind = (struct mor_slice){ action, (size_t)(colon - action) };
-	walk(session->manifest, &l);
+	walk(peer->manifest, &l);
 	ret->name = l.wanted;
 	if (mor_buf_failed(&l.names))
-		r = mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", session->name);
+		r = mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", peer->name);
 	else if (l.matches > 1)
-		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", session->name, action, l.names.data);
+		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", peer->name, action, l.names.data);
 	else if (l.matches == 1)
 		memcpy(ret->kind, l.found, sizeof(ret->kind));
 	else if (!lists && colon && l.kind.len && l.kind.len < sizeof(ret->kind))
 		memcpy(ret->kind, action, l.kind.len);
 	else
-		r = unknown(session, action, err);
+		r = unknown(peer, action, err);
 	mor_buf_fini(&l.names);
 	return r;
 }
@@ -119,9 +119,9 @@ static bool is_hook(const struct meant *meant)
 	return strcmp(meant->kind, "hook") == 0;
 }
 
-static const struct mor_method *row(const struct mor_session *session, const char *name)
+static const struct mor_method *row(const struct mor_peer *peer, const char *name)
 {
-	return mor_dialect_method(session->dialect, MOR_FROM_HOST, mor_slice_of(name));
+	return mor_dialect_method(peer->dialect, MOR_FROM_HOST, mor_slice_of(name));
 }
 
 /* What the embedder gave, but for the members that we write. */
@@ -138,18 +138,18 @@ static void write_rest(struct mor_writer *w, const struct mor_value *params, con
 }
 
 /* The method's own name, for those who bring all of its params. */
-static bool is_method(const struct mor_session *session, const char *action)
+static bool is_method(const struct mor_peer *peer, const char *action)
 {
-	const struct mor_method *found = row(session, action);
+	const struct mor_method *found = row(peer, action);
 
 	return found && found->role == MOR_ROLE_CALL && strcmp(found->name, action) == 0;
 }
 
-static bool offers(const struct mor_session *session, const char *action)
+static bool offers(const struct mor_peer *peer, const char *action)
 {
 	struct listing l = { .wanted = mor_slice_of(action) };
 
-	walk(session->manifest, &l);
+	walk(peer->manifest, &l);
 	mor_buf_fini(&l.names);
 	return l.matches > 0;
 }
@@ -159,11 +159,11 @@ static bool offers(const struct mor_session *session, const char *action)
 /* How one of the two generations spells a call. */
 struct spelling {
 	const char *hook, *command; /* methods */
-	void (*write)(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+	void (*write)(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,
 		      struct mor_writer *w);
 };
 
-static int spell(struct mor_session *session, const char *action, struct mor_slice params, const struct spelling *spelling,
+static int spell(struct mor_peer *peer, const char *action, struct mor_slice params, const struct spelling *spelling,
 		 const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -171,26 +171,26 @@ static int spell(struct mor_session *session, const char *action, struct mor_sli
 	struct meant meant = { 0 };
 	int r;
 
-	if (is_method(session, action) && !offers(session, action)) {
-		*ret_method = row(session, action);
+	if (is_method(peer, action) && !offers(peer, action)) {
+		*ret_method = row(peer, action);
 		return 0;
 	}
-	if ((r = resolve(session, action, &meant, err)) < 0 ||
+	if ((r = resolve(peer, action, &meant, err)) < 0 ||
 	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
 		return r;
-	*ret_method = row(session, is_hook(&meant) ? spelling->hook : spelling->command);
+	*ret_method = row(peer, is_hook(&meant) ? spelling->hook : spelling->command);
 	mor_w_object(&w);
-	spelling->write(session, &meant, mor_doc_root(doc), &w);
+	spelling->write(peer, &meant, mor_doc_root(doc), &w);
 	mor_w_end(&w);
-	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", session->name) : 0;
+	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", peer->name) : 0;
 }
 
-static void write_toml(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+static void write_toml(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,
 		       struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT;
 
-	(void)session;
+	(void)peer;
 	if (is_hook(meant)) {
 		mor_w_key(w, "name");
 		mor_w_slice(w, meant->name);
@@ -203,29 +203,29 @@ static void write_toml(const struct mor_session *session, const struct meant *me
 	write_rest(w, given, "command");
 }
 
-static int shape_call(struct mor_session *session, const char *action, struct mor_slice params,
+static int shape_call(struct mor_peer *peer, const char *action, struct mor_slice params,
 		      const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
 {
 	static const struct spelling spelling = { "hook", "run", write_toml };
 
-	return spell(session, action, params, &spelling, ret_method, ret_params, err);
+	return spell(peer, action, params, &spelling, ret_method, ret_params, err);
 }
 
 /* What is on disk is what people have read; what runs is what counts. */
-static int greeted(struct mor_session *session, const struct mor_method *method, const struct mor_value *result,
+static int greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
 		   mortise_error *err)
 {
-	const struct mor_value *listed = mor_json_get(session->manifest, "commands");
+	const struct mor_value *listed = mor_json_get(peer->manifest, "commands");
 	struct listing ours = { .other = result }, theirs = { .other = listed };
 
 	(void)method;
 	(void)err;
-	if (!session->manifest || mor_json_type(result) != MOR_JSON_OBJECT)
+	if (!peer->manifest || mor_json_type(result) != MOR_JSON_OBJECT)
 		return 0;
 	walk_kinds(listed, &ours);
 	walk_kinds(result, &theirs);
 	if (ours.matches || theirs.matches)
-		session->warn(session, "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only the plugin "
+		peer->warn(peer, "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only the plugin "
 			      "has %.*s", ours.matches ? (int)ours.names.len : 7, ours.matches ? ours.names.data : "nothing",
 			      theirs.matches ? (int)theirs.names.len : 7, theirs.matches ? theirs.names.data : "nothing");
 	mor_buf_fini(&ours.names);
@@ -237,22 +237,22 @@ const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greete
 
 /* ---- hooks: sunscreen-plugin.json ---- */
 
-static void write_json(const struct mor_session *session, const struct meant *meant, const struct mor_value *given,
+static void write_json(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,
 		       struct mor_writer *w)
 {
 	mor_w_key(w, "command");
 	mor_w_slice(w, meant->name);
 	mor_w_pair(w, "kind", meant->kind);
-	mor_w_pair(w, "plugin", mor_json_text(mor_json_get(session->manifest, "name"), session->name));
+	mor_w_pair(w, "plugin", mor_json_text(mor_json_get(peer->manifest, "name"), peer->name));
 	write_rest(w, given, "command|kind|plugin");
 }
 
-static int shape_json_call(struct mor_session *session, const char *action, struct mor_slice params,
+static int shape_json_call(struct mor_peer *peer, const char *action, struct mor_slice params,
 			   const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
 {
 	static const struct spelling spelling = { "sunscreen.hook/run", "sunscreen.command/run", write_json };
 
-	return spell(session, action, params, &spelling, ret_method, ret_params, err);
+	return spell(peer, action, params, &spelling, ret_method, ret_params, err);
 }
 
 const struct mor_hooks mor_sunscreen_json_hooks = { .shape_call = shape_json_call };

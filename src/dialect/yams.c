@@ -8,11 +8,16 @@
 
 #define LATE_MS 5000 /* a plugin that timed out may still answer for so long; then it is wedged */
 
+static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = LATE_MS };
+
+/* As kg_entity_provider_v1 has it. Custom methods may be of that kind: the manifest's capabilities.kg_entities.rpc_method. */
+static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
+
 static const struct mor_method methods[] = {
 	{
 		.name = "handshake.manifest",
 		.role = MOR_ROLE_HELLO,
-		.timeout_ms = 10000,
+		.timing = MOR_TIMING(.timeout_ms = 10000),
 		.result = mor_yams_manifest_result,
 		.spec = "Lifecycle Methods, 1. handshake.manifest",
 		.doc = "Discover plugin capabilities. The first message after the plugin was spawned.",
@@ -21,7 +26,7 @@ static const struct mor_method methods[] = {
 		.name = "plugin.init",
 		.role = MOR_ROLE_INIT,
 		.flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
-		.timeout_ms = 30000,
+		.timing = MOR_TIMING(.timeout_ms = 30000),
 		.params = mor_yams_init_params,
 		.result = mor_yams_init_result,
 		.spec = "Lifecycle Methods, 2. plugin.init",
@@ -31,8 +36,7 @@ static const struct mor_method methods[] = {
 		.name = "plugin.health",
 		.role = MOR_ROLE_PING,
 		.flags = MOR_M_OPTIONAL,
-		.timeout_ms = 5000,
-		.late_ms = LATE_MS,
+		.timing = MOR_TIMING(.timeout_ms = 5000, .late_ms = LATE_MS),
 		.result = mor_yams_health_result,
 		.spec = "Lifecycle Methods, 3. plugin.health",
 		.doc = "Check plugin health and readiness.",
@@ -41,8 +45,7 @@ static const struct mor_method methods[] = {
 		.name = "extractor.supports",
 		.role = MOR_ROLE_CALL,
 		.flags = MOR_M_OPTIONAL,
-		.timeout_ms = 30000,
-		.late_ms = LATE_MS,
+		.timing = &call_timing,
 		.params = mor_yams_supports_params,
 		.result = mor_yams_supports_result,
 		.needs = "content_extractor_v1",
@@ -53,13 +56,10 @@ static const struct mor_method methods[] = {
 	{
 		.name = "extractor.extract",
 		.role = MOR_ROLE_CALL,
-		.flags = MOR_M_WHY_FAILS,
-		.timeout_ms = 30000,
-		.late_ms = LATE_MS,
+		.timing = &call_timing,
 		.params = mor_yams_extract_params,
 		.result = mor_yams_extract_result,
-		.ok = "/success",
-		.why = "/error",
+		.outcome = MOR_OUTCOME(.ok = "/success", .why = "/error", .why_fails = true),
 		.needs = "content_extractor_v1",
 		.spec = "Content Extraction Interface, 6. extractor.extract",
 		.doc = "Extract searchable content from binary.",
@@ -67,8 +67,8 @@ static const struct mor_method methods[] = {
 	{
 		.name = "ghidra.getEntities",
 		.role = MOR_ROLE_CALL,
-		.timeout_ms = 15 * 60 * 1000,
-		.late_ms = LATE_MS,
+		.timing = MOR_TIMING(.timeout_ms = 15 * 60 * 1000, .late_ms = LATE_MS),
+		.outcome = MOR_OUTCOME(.page = &page),
 		.params = mor_yams_entities_params,
 		.result = mor_yams_entities_result,
 		.needs = "kg_entity_provider_v1",
@@ -80,8 +80,8 @@ static const struct mor_method methods[] = {
 		.name = "*",
 		.role = MOR_ROLE_CALL,
 		.flags = MOR_M_OPTIONAL,
-		.timeout_ms = 30000,
-		.late_ms = LATE_MS,
+		.timing = &call_timing,
+		.outcome = MOR_OUTCOME(.page = &page),
 		.spec = "Process Management",
 		.doc = "Custom RPC requests; a method the plugin does not know is \"not implemented\", no fault.",
 	},
@@ -89,7 +89,7 @@ static const struct mor_method methods[] = {
 		.name = "plugin.shutdown",
 		.role = MOR_ROLE_BYE,
 		.flags = MOR_M_OPTIONAL,
-		.timeout_ms = 5000,
+		.timing = MOR_TIMING(.timeout_ms = 5000),
 		.spec = "Lifecycle Methods, 4. plugin.shutdown",
 		.doc = "Graceful plugin shutdown: the plugin cleans up its resources and answers null. The end of its "
 		       "output counts as an answer.",
@@ -119,7 +119,7 @@ static const struct mor_code codes[] = {
 static const struct mor_quirk quirks[] = {
 	{ "init_params", "both", "both|spec|raw",
 	  "What plugin.init sends for a configuration C. both: {\"config\": C} and C's own keys beside it; spec: "
-	  "{\"config\": C}; raw: C itself, as the real host does. --strict is always spec." },
+	  "{\"config\": C}; raw: C itself, as the real host does. --strict is always spec.", MOR_QUIRK_OWN },
 	{ 0 },
 };
 
@@ -131,41 +131,42 @@ static const struct mor_inferred inferred[] = {
 	{ 0 },
 };
 
+static const struct mor_offer offer = { .interfaces = "/interfaces", .inferred = inferred };
+
+static const struct mor_health health = {
+	.first = true,
+	.after_timeout = true,
+	.every_ms = 30000,
+	.at = "/status",
+	.good = "ok|healthy",
+	.fair = "degraded|restarted",
+	.bad = "error",
+};
+
 const struct mor_dialect mor_dialect_yams = {
 	.name = "yams",
 	.title = "YAMS external plugins, JSON-RPC protocol 1.0",
 	.spec_url = "https://github.com/trvon/yams/blob/main/docs/spec/external_plugin_jsonrpc_protocol.md",
 	.doc = "Plugins of the YAMS content store that run as processes of their own: the host asks, the plugin answers, "
 	       "one request at a time. Most of them extract text from binary files (content_extractor_v1).",
+	.example = "mortise extract /bin/ls --plugin build/plugins/elf-text",
 	.manifest = "yams-plugin.json",
-	.shape = MOR_SHAPE_SESSION,
-	.env = MOR_ENV_INHERIT,
-	.confine = MOR_GUARDED,
-	.framing = MOR_FRAMING_LINES,
-	.wire = MOR_WIRE_INT31_IDS | MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK |
-		MOR_WIRE_NULL_ID_FAILS_ONLY_CALL | MOR_WIRE_EOF_ANSWERS_BYE | MOR_WIRE_BATCH_IN,
-	.max_in_flight = 1,
-	/* Whole files travel as base64 inside one line. */
-	.frame_limit = 256 * 1024 * 1024,
-	.queue_limit = 512 * 1024 * 1024,
-	.recoverable = "/recoverable",
 	.called = "/name",
-	.interfaces = "/interfaces",
-	.inferred = inferred,
-	/* The specification: SIGTERM 5 s after plugin.shutdown. stdin is closed before that, because no
-	 * SDK plugin exits without the end of its input. */
-	.stop = { .bye_ms = 4000, .term_ms = 5000, .kill_ms = 2000 },
-	.health = { .flags = MOR_HEALTH_FIRST | MOR_HEALTH_LATE | MOR_HEALTH_IDLE,
-		    .every_ms = 30000,
-		    .misses = 1,
-		    .at = "/status",
-		    .good = "ok|healthy",
-		    .fair = "degraded|restarted",
-		    .bad = "error" },
-	.restart = { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000 },
+	/* Whole files travel as base64 inside one line. */
+	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 256 * MOR_MIB, .queue_limit = 512 * MOR_MIB },
+	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL,
+	.life = {
+		.max_in_flight = 1,
+		/* The specification: SIGTERM 5 s after plugin.shutdown. stdin is closed before that, because no
+		 * SDK plugin exits without the end of its input. */
+		.stop = { .bye_ms = 4000, .term_ms = 5000, .kill_ms = 2000 },
+		.restart = MOR_RESTART_USUAL,
+	},
+	.health = &health,
+	.offer = &offer,
 	.methods = methods,
 	.codes = codes,
+	.recoverable = "/recoverable",
 	.quirks = quirks,
 	.hooks = &mor_yams_hooks,
-	.example = "mortise extract /bin/ls --plugin build/plugins/elf-text",
 };

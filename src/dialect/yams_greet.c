@@ -39,12 +39,12 @@ static void write_both(const struct mor_value *config, struct mor_writer *w)
 
 /* Only plugin.init has params; the others must not even send {} (a plugin may refuse arguments). The letter
  * leaves no room for a quirk. */
-static int greet(struct mor_session *session, const struct mor_method *method, struct mor_buf *params)
+static int greet(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params)
 {
-	const char *shape = session->strict ? "spec" : session->quirk ? session->quirk(session, "init_params") : NULL;
+	const char *shape = peer->strict ? "spec" : peer->quirk ? peer->quirk(peer, "init_params") : NULL;
 	bool raw = shape && strcmp(shape, "raw") == 0, spec = shape && strcmp(shape, "spec") == 0;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct mor_slice config = session->config.len ? session->config : MOR_SLICE("{}");
+	struct mor_slice config = peer->config.len ? peer->config : MOR_SLICE("{}");
 	struct mor_writer w = { .out = params };
 	int r;
 
@@ -111,16 +111,16 @@ static enum charset name_charset(struct mor_slice name)
 #define OUTSIDE_TEXT "handshake.manifest: /name \"%s\" has other characters than letters, digits and underscore"
 
 /* A hyphen is in the names of real plugins: only the letter minds it. */
-static int check_name(struct mor_session *session, struct mor_slice name, mortise_error *err)
+static int check_name(struct mor_peer *peer, struct mor_slice name, mortise_error *err)
 {
 	enum charset set = name_charset(name);
 	char text[80];
 
 	mor_excerpt(name, text, sizeof(text));
-	if (set != IN_SPEC && session->strict)
+	if (set != IN_SPEC && peer->strict)
 		return mor_fail(err, MORTISE_EPROTO, OUTSIDE_TEXT, text);
 	if (set == OUTSIDE)
-		session->warn(session, OUTSIDE_TEXT, text);
+		peer->warn(peer, OUTSIDE_TEXT, text);
 	return 0;
 }
 
@@ -145,62 +145,62 @@ static bool is_semantic(struct mor_slice version)
 	return dots == 2 && digit;
 }
 
-static int check_version(struct mor_session *session, struct mor_slice version, mortise_error *err)
+static int check_version(struct mor_peer *peer, struct mor_slice version, mortise_error *err)
 {
 	char text[80];
 
-	if (!session->strict || is_semantic(version))
+	if (!peer->strict || is_semantic(version))
 		return 0;
 	return mor_fail(err, MORTISE_EPROTO, "handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
 			mor_excerpt(version, text, sizeof(text)));
 }
 
 /* The real host never looks at the handshake when there is a file; a difference is worth a word. */
-static void compare_member(struct mor_session *session, const struct mor_value *hello, const char *member)
+static void compare_member(struct mor_peer *peer, const struct mor_value *hello, const char *member)
 {
 	struct mor_slice said = mor_json_string(mor_json_get(hello, member));
-	struct mor_slice file = mor_json_string(mor_json_get(session->manifest, member));
+	struct mor_slice file = mor_json_string(mor_json_get(peer->manifest, member));
 	char a[80], b[80];
 
 	if (!said.ptr || !file.ptr || mor_slice_eq(said, file))
 		return;
-	session->warn(session, "handshake.manifest: /%s is \"%s\", but %s says \"%s\": the file wins", member,
-		      mor_excerpt(said, a, sizeof(a)), session->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
+	peer->warn(peer, "handshake.manifest: /%s is \"%s\", but %s says \"%s\": the file wins", member,
+		      mor_excerpt(said, a, sizeof(a)), peer->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
 }
 
 /* True when everything in `list` is announced by `identity` too. */
-static bool covers(const struct mor_session *session, const struct mor_value *list, const struct mor_value *identity)
+static bool covers(const struct mor_peer *peer, const struct mor_value *list, const struct mor_value *identity)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 
 	while (mor_json_next(&it)) {
 		struct mor_slice id = mor_interface_id(it.value);
 
-		if (id.ptr && !mor_dialect_announces(session->dialect, identity, id.ptr))
+		if (id.ptr && !mor_dialect_announces(peer->dialect, identity, id.ptr))
 			return false;
 	}
 	return true;
 }
 
-static void compare_interfaces(struct mor_session *session, const struct mor_value *hello)
+static void compare_interfaces(struct mor_peer *peer, const struct mor_value *hello)
 {
 	const struct mor_value *said = mor_json_get(hello, "interfaces");
-	const struct mor_value *file = mor_json_get(session->manifest, "interfaces");
+	const struct mor_value *file = mor_json_get(peer->manifest, "interfaces");
 	MOR_CLEAN(mor_buf) struct mor_buf a = MOR_BUF_INIT, b = MOR_BUF_INIT;
 
 	if (mor_json_type(said) != MOR_JSON_ARRAY || mor_json_type(file) != MOR_JSON_ARRAY)
 		return;
-	if (covers(session, said, session->manifest) && covers(session, file, hello))
+	if (covers(peer, said, peer->manifest) && covers(peer, file, hello))
 		return;
-	if (mor_dialect_interfaces(session->dialect, hello, &a) < 0 ||
-	    mor_dialect_interfaces(session->dialect, session->manifest, &b) < 0)
+	if (mor_dialect_interfaces(peer->dialect, hello, &a) < 0 ||
+	    mor_dialect_interfaces(peer->dialect, peer->manifest, &b) < 0)
 		return;
-	session->warn(session, "handshake.manifest: /interfaces is %.*s, but %s says %.*s: the file wins", (int)a.len,
-		      a.data, session->dialect->manifest, (int)b.len, b.data);
+	peer->warn(peer, "handshake.manifest: /interfaces is %.*s, but %s says %.*s: the file wins", (int)a.len,
+		      a.data, peer->dialect->manifest, (int)b.len, b.data);
 }
 
 /* Missing members warn: the real host takes the file's stem and "0.0.0" in their place. */
-static int hello_answered(struct mor_session *session, const struct mor_value *result, mortise_error *err)
+static int hello_answered(struct mor_peer *peer, const struct mor_value *result, mortise_error *err)
 {
 	const struct mor_value *name = mor_json_get(result, "name"), *version = mor_json_get(result, "version");
 	int r = 0;
@@ -210,30 +210,30 @@ static int hello_answered(struct mor_session *session, const struct mor_value *r
 				"handshake.manifest answered %s, not an object with name, version and interfaces",
 				mor_json_type_name(mor_json_type(result)));
 	if (mor_json_type(name) == MOR_JSON_STRING)
-		r = check_name(session, mor_json_string(name), err);
+		r = check_name(peer, mor_json_string(name), err);
 	else
-		session->warn(session, "handshake.manifest: /name is missing");
+		peer->warn(peer, "handshake.manifest: /name is missing");
 	if (r < 0)
 		return r;
 	if (mor_json_type(version) == MOR_JSON_STRING)
-		r = check_version(session, mor_json_string(version), err);
+		r = check_version(peer, mor_json_string(version), err);
 	else
-		session->warn(session, "handshake.manifest: /version is missing");
+		peer->warn(peer, "handshake.manifest: /version is missing");
 	if (r < 0)
 		return r;
-	compare_member(session, result, "name");
-	compare_member(session, result, "version");
-	compare_interfaces(session, result);
+	compare_member(peer, result, "name");
+	compare_member(peer, result, "version");
+	compare_interfaces(peer, result);
 	return 0;
 }
 
-static int greeted(struct mor_session *session, const struct mor_method *method, const struct mor_value *result,
+static int greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
 		   mortise_error *err)
 {
 	if (is_init(method))
 		return init_answered(result, err);
 	if (method->role == MOR_ROLE_HELLO)
-		return hello_answered(session, result, err);
+		return hello_answered(peer, result, err);
 	return 0;
 }
 

@@ -95,28 +95,28 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 		[MOR_SHAPE_ONE_RUN] = "one per call: greeting, one call, stop",
 	};
 	static const char *const environments[] = {
-		[MOR_ENV_INHERIT] = "the host's",
-		[MOR_ENV_CLEAN] = "a minimal one",
-		[MOR_ENV_BARE] = "PATH and NO_COLOR, and what the command adds",
+		[MOR_ENVIRON_INHERIT] = "the host's",
+		[MOR_ENVIRON_CLEAN] = "a minimal one",
+		[MOR_ENVIRON_BARE] = "PATH and NO_COLOR, and what the command adds",
 	};
 	char flight[48] = "any number of calls", a[32], b[32], text[120];
 
-	if (d->max_in_flight)
-		snprintf(flight, sizeof(flight), "%u call%s", d->max_in_flight, d->max_in_flight == 1 ? "" : "s");
+	if (d->life.max_in_flight)
+		snprintf(flight, sizeof(flight), "%u call%s", d->life.max_in_flight, d->life.max_in_flight == 1 ? "" : "s");
 	line(out, "Specification", d->spec_url);
 	line(out, "Manifest", d->manifest ? d->manifest : "none: mortise.toml, or the command line");
-	line(out, "Framing", framing_text(d->framing));
+	line(out, "Framing", framing_text(d->link.framing));
 	for (int i = 0; i < MOR_FRAMINGS; i++)
-		if (d->reads & 1u << i)
+		if (d->link.reads & 1u << i)
 			line(out, "Also read", framing_text((enum mor_framing)i));
-	line(out, "Process", shapes[d->shape]);
+	line(out, "Process", shapes[d->life.shape]);
 	line(out, "In flight", flight);
 	snprintf(text, sizeof(text), "%s from the plugin, %s to it; %s may wait to be written",
-		 bytes(d->frame_limit, a), d->send_limit ? bytes(d->send_limit, b) : "the same",
-		 bytes(d->queue_limit, flight));
+		 bytes(d->link.frame_limit, a), d->link.send_limit ? bytes(d->link.send_limit, b) : "the same",
+		 bytes(d->link.queue_limit, flight));
 	line(out, "Message limit", text);
-	line(out, "Environment", environments[d->env]);
-	line(out, "Sandbox", d->confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
+	line(out, "Environment", environments[d->life.env]);
+	line(out, "Sandbox", d->life.confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
 }
 
 bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method)
@@ -132,27 +132,31 @@ bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_me
 /* ---- the wire ---- */
 
 static const struct mor_bit_name wire_rules[] = {
-	{ MOR_WIRE_INT31_IDS, "Ids are integers from 1, below 2^31." },
 	{ MOR_WIRE_JSONRPC_OPTIONAL, "A message without \"jsonrpc\" is taken with a warning; --strict refuses it." },
 	{ MOR_WIRE_ERROR_NULL_OK, "\"error\": null beside a result is no error; --strict refuses it." },
 	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "An error with id null fails the only call in flight." },
 	{ MOR_WIRE_NAN_OK, "NaN and Infinity are taken as numbers." },
-	{ MOR_WIRE_BATCH_IN, "The plugin may send batches." },
 	{ MOR_WIRE_ANY_REPLY_ID, "With one call in flight any response is its answer, whatever its id." },
-	{ MOR_WIRE_EOF_ANSWERS_BYE, "The end of its output, or its exit, answers the message that asks it to stop." },
-	{ MOR_WIRE_PLUGIN_GREETS, "The plugin greets: it is ready once its own first request was answered." },
 	{ MOR_WIRE_ANY_REF, "A notification that names no call, or none that there was, is about the running one." },
-	{ MOR_WIRE_ANSWER_FAULTS, "What is no JSON-RPC is answered with -32700 or -32600, id null." },
 	{ 0, NULL },
 };
 
 static void wire(const struct mor_dialect *d, struct mor_buf *out)
 {
+	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
+
 	mor_explain_heading(out, "On the wire");
+	mor_explain_wrap(out, 0, 2, "Ids of the host are integers from 1, below 2^31. Batches of the plugin are understood; the host sends none.");
 	for (const struct mor_bit_name *rule = wire_rules; rule->name; rule++)
 		if (d->wire & rule->bit)
 			mor_explain_wrap(out, 0, 2, rule->name);
-	mor_explain_wrap(out, 0, 2, d->wire & MOR_WIRE_NOISE_IS_BREACH
+	if (bye && bye->settle != MOR_BY_WRITE)
+		mor_explain_wrap(out, 0, 2, "The end of its output, or its exit, answers the message that asks it to stop.");
+	if (d->serve)
+		mor_explain_wrap(out, 0, 2, "The plugin greets: it is ready once its own first request was answered.");
+	if (d->serve && d->serve->answer_faults)
+		mor_explain_wrap(out, 0, 2, "What is no JSON-RPC is answered with -32700 or -32600, id null.");
+	mor_explain_wrap(out, 0, 2, d->serve && d->serve->noise_is_breach
 				    ? "Bytes on its stdout that are no message end the session."
 				    : "Bytes on its stdout that are no message are skipped and told as noise.");
 }
@@ -163,13 +167,14 @@ static void wire(const struct mor_dialect *d, struct mor_buf *out)
 static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL);
+	const struct mor_timing *timing = m ? mor_timing_of(m) : &mor_timing_none;
 	char limit[32];
 
-	if (!m || m->late != MOR_LATE_DROP || !m->timeout_ms)
+	if (timing->late != MOR_LATE_DROP || !timing->timeout_ms)
 		return;
 	mor_buf_printf(out, "\n  A plugin that let a call time out has %s to answer late (that answer is dropped).\n"
 		       "  After that it counts as wedged: it is stopped and started again.\n",
-		       m->late_ms ? mor_format_ms(m->late_ms, limit) : "as long again");
+		       timing->late_ms ? mor_format_ms(timing->late_ms, limit) : "as long again");
 }
 
 /* What is special about a limit: its clock, a total, an acknowledgement, its end, the quirk that brings it in. */
@@ -186,17 +191,18 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 		[MOR_LATE_KILL] = "then the plugin is killed, ",
 		[MOR_LATE_FORGET] = "then it is given up and its slot free, ",
 	};
+	const struct mor_timing *timing = mor_timing_of(m);
 	char limit[32];
 
-	mor_buf_text(text, m->from == MOR_FROM_PLUGIN ? "since the start of the process, " : clocks[m->clock]);
-	if (m->max_ms)
-		mor_buf_printf(text, "at most %s in all, ", mor_format_ms(m->max_ms, limit));
-	if (m->ack_ms)
-		mor_buf_printf(text, "acknowledged within %s, ", mor_format_ms(m->ack_ms, limit));
-	if (m->role == MOR_ROLE_PING && d->health.flags & MOR_HEALTH_KILL)
-		mor_buf_printf(text, "%u unanswered in a row: the plugin is killed, ", d->health.misses);
-	else if (m->timeout_ms)
-		mor_buf_text(text, lates[m->late]);
+	mor_buf_text(text, m->from == MOR_FROM_PLUGIN ? "since the start of the process, " : clocks[timing->clock]);
+	if (timing->max_ms)
+		mor_buf_printf(text, "at most %s in all, ", mor_format_ms(timing->max_ms, limit));
+	if (timing->ack_ms)
+		mor_buf_printf(text, "acknowledged within %s, ", mor_format_ms(timing->ack_ms, limit));
+	if (m->role == MOR_ROLE_PING && d->watchdog)
+		mor_buf_printf(text, "%u unanswered in a row: the plugin is killed, ", d->watchdog->misses);
+	else if (timing->timeout_ms)
+		mor_buf_text(text, lates[timing->late]);
 	if (!mor_explain_in_force(d, m))
 		mor_buf_printf(text, "with %s, ", m->when);
 	if (text->len)
@@ -207,15 +213,16 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 static void one_limit(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
 	struct mor_buf text = MOR_BUF_INIT;
+	uint32_t ms = mor_timing_of(m)->timeout_ms;
 	char limit[32], label[80];
 
 	limit_remarks(d, m, &text);
 	mor_buf_printf(out, "  %-23s ", mor_explain_label(d, m, label));
 	if (text.len > 1) {
-		mor_buf_printf(out, "%-9s ", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
+		mor_buf_printf(out, "%-9s ", ms ? mor_format_ms(ms, limit) : "none");
 		mor_explain_wrap(out, 36, 36, text.data);
 	} else {
-		mor_buf_printf(out, "%s\n", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "none");
+		mor_buf_printf(out, "%s\n", ms ? mor_format_ms(ms, limit) : "none");
 	}
 	if (mor_buf_failed(&text) && !out->status)
 		out->status = text.status;
@@ -228,26 +235,29 @@ static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 
 	mor_explain_heading(out, "Time limits");
 	for (const struct mor_method *m = d->methods; m->name; m++)
-		if (m->from == MOR_FROM_HOST || m->timeout_ms)
+		if (m->from == MOR_FROM_HOST || mor_timing_of(m)->timeout_ms)
 			one_limit(d, m, out);
-	if (d->session_ms) {
-		mor_buf_printf(out, "  %-24s%-9s ", "a session in all", mor_format_ms(d->session_ms, limit));
+	if (d->conversation && d->conversation->total_ms) {
+		mor_buf_printf(out, "  %-24s%-9s ", "a session in all", mor_format_ms(d->conversation->total_ms, limit));
 		mor_explain_wrap(out, 36, 36, "since the answer that opened it, told 30 s before, then the plugin is killed");
 	}
 	lateness(d, out);
 }
 
-/* The parts that apply, joined by commas; the first may be missing, so a leading comma is cut. */
-static void health_times(const struct mor_health *h, struct mor_buf *out)
+/* The parts that apply, joined by commas. */
+static void asked_when(const struct mor_health *h, struct mor_buf *out)
 {
 	char text[200], every[32];
+	size_t used = 0;
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", h->flags & MOR_HEALTH_FIRST ? "before the first call" : "",
-		 h->flags & MOR_HEALTH_LATE ? ", after a time-out" : "",
-		 h->flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) ? ", every " : "",
-		 h->flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) ? mor_format_ms(h->every_ms, every) : "",
-		 h->flags & MOR_HEALTH_BUSY ? ", also while it works" : h->flags & MOR_HEALTH_IDLE ? " while idle" : "");
-	line(out, "Asked", text[0] == ',' ? text + 2 : text);
+	if (h->first)
+		used += (size_t)snprintf(text, sizeof(text), "before the first call, ");
+	if (h->after_timeout)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "after a time-out, ");
+	if (h->every_ms)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "every %s while idle, ", mor_format_ms(h->every_ms, every));
+	text[used - 2] = '\0';
+	line(out, "Asked", text);
 }
 
 /* By the word in the answer, or by the answer alone. */
@@ -257,34 +267,45 @@ static void verdicts(const struct mor_health *h, struct mor_buf *out)
 
 	if (!h->at) {
 		line(out, "Good", "any answer");
+		line(out, "Bad", "silence, a crash: the plugin is marked unhealthy");
 		return;
 	}
 	snprintf(text, sizeof(text), "%s: %s", h->at, h->good ? h->good : "");
 	line(out, "Good", text);
 	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning", h->fair ? h->fair : "none");
 	line(out, "Fair", text);
+	snprintf(text, sizeof(text), "%s%ssilence, a crash: the plugin is marked unhealthy", h->bad ? h->bad : "", h->bad ? ", " : "");
+	line(out, "Bad", text);
+}
+
+static void watchdog(const struct mor_watchdog *w, struct mor_buf *out)
+{
+	char text[160], every[32];
+
+	snprintf(text, sizeof(text), "every %s%s", mor_format_ms(w->every_ms, every), w->beside_calls ? ", also while it works" : " while idle");
+	line(out, "Asked", text);
+	line(out, "Good", "any answer");
+	snprintf(text, sizeof(text), "%u unanswered in a row, a crash: the plugin is killed", w->misses);
+	line(out, "Bad", text);
+	if (w->learn)
+		line(out, "While it works", "an unanswered one counts only once it has answered one during a call: some plugins cannot; "
+		     "any message of it is a sign of life");
 }
 
 static void health(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *ping = mor_dialect_role(d, MOR_ROLE_PING, NULL);
-	const struct mor_health *h = &d->health;
-	char text[160], misses[48] = "silence";
 
-	if (!ping)
+	if (!ping || (!d->health && !d->watchdog))
 		return;
 	mor_explain_heading(out, "Health");
 	line(out, "Method", ping->name);
-	health_times(h, out);
-	verdicts(h, out);
-	if (h->misses > 1)
-		snprintf(misses, sizeof(misses), "%u unanswered in a row", h->misses);
-	snprintf(text, sizeof(text), "%s%s%s, a crash: %s", h->bad ? h->bad : "", h->bad ? ", " : "", misses,
-		 h->flags & MOR_HEALTH_KILL ? "the plugin is killed" : "the plugin is marked unhealthy");
-	line(out, "Bad", text);
-	if (h->flags & MOR_HEALTH_LEARN)
-		line(out, "While it works", "an unanswered one counts only once it has answered one during a call: some plugins cannot; "
-		     "any message of it is a sign of life");
+	if (d->health) {
+		asked_when(d->health, out);
+		verdicts(d->health, out);
+	}
+	if (d->watchdog)
+		watchdog(d->watchdog, out);
 }
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
@@ -298,30 +319,30 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 		line(out, "First", text);
 	} else if (bye) {
 		snprintf(text, sizeof(text), "%s, its answer (%s); then stdin is closed", bye->name,
-			 mor_format_ms(d->stop.bye_ms, a));
+			 mor_format_ms(d->life.stop.bye_ms, a));
 		line(out, "First", text);
 	} else {
 		line(out, "First", "stdin is closed");
 	}
 	snprintf(text, sizeof(text), "SIGTERM %s after the stop began, SIGKILL %s after that",
-		 mor_format_ms(d->stop.term_ms, a), mor_format_ms(d->stop.kill_ms, b));
+		 mor_format_ms(d->life.stop.term_ms, a), mor_format_ms(d->life.stop.kill_ms, b));
 	line(out, "Then", text);
-	if (d->stop.hold)
+	if (d->life.stop.hold)
 		line(out, "Held", "so long in every stop, also after a fault of the plugin and after the host's own death; only "
 				  "a second Ctrl-C is faster");
-	if (d->restart.clean) {
-		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->restart.clean);
+	if (d->life.restart.clean) {
+		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->life.restart.clean);
 		line(out, "After exit 0", text);
 	}
-	if (d->shape != MOR_SHAPE_SESSION) {
+	if (d->life.shape != MOR_SHAPE_SESSION) {
 		line(out, "After a crash", "nothing: every call has a process of its own");
 		return;
 	}
-	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->restart.first_ms, a),
-		 mor_format_ms(d->restart.cap_ms, b));
+	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->life.restart.first_ms, a),
+		 mor_format_ms(d->life.restart.cap_ms, b));
 	line(out, "After a crash", text);
-	snprintf(text, sizeof(text), "more than %u crashes in %s: it stays down", d->restart.intensity,
-		 mor_format_ms(d->restart.period_ms, a));
+	snprintf(text, sizeof(text), "more than %u crashes in %s: it stays down", d->life.restart.intensity,
+		 mor_format_ms(d->life.restart.period_ms, a));
 	line(out, "Given up", text);
 }
 
@@ -348,7 +369,7 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
-	line(out, "[limits]", d->session_ms ? "in_flight, frame, send, queue, depth, session" : "in_flight, frame, send, queue, depth");
+	line(out, "[limits]", d->conversation ? "in_flight, frame, send, queue, depth, session" : "in_flight, frame, send, queue, depth");
 	line(out, "[sandbox]", "what it may do where it is confined: 'mortise jail --help', docs/guide/sandbox.md");
 	if (mor_explain_sends_config(d))
 		line(out, "[config]", "what initialisation sends, again after each restart; --config for one run");

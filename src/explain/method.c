@@ -130,11 +130,11 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 		fact(out, "A notification: nothing comes back");
 	if (m->settle == MOR_BY_FIRST && ends.data)
 		fact(out, "Ended by its response, %s, whichever comes first", ends.data);
-	if (m->settle == MOR_BY_NOTE && ends.data)
-		fact(out, "Its response only acknowledges%s%s; ended by %s", m->ack_ms ? ", within " : "",
-		     m->ack_ms ? mor_format_ms(m->ack_ms, limit) : "", ends.data);
-	if (m->keep)
-		fact(out, "%s true opens or keeps a session, in which input is taken", m->keep);
+	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST && ends.data)
+		fact(out, "Its response only acknowledges%s%s; ended by %s", mor_timing_of(m)->ack_ms ? ", within " : "",
+		     mor_timing_of(m)->ack_ms ? mor_format_ms(mor_timing_of(m)->ack_ms, limit) : "", ends.data);
+	if (mor_outcome_of(m)->keep)
+		fact(out, "%s true opens or keeps a session, in which input is taken", mor_outcome_of(m)->keep);
 	if (m->template)
 		template(m, out);
 	if (ends.status && !out->status)
@@ -145,26 +145,27 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 /* What its answer, or the note itself, means. */
 static void meaning(const struct mor_method *m, struct mor_buf *out)
 {
-	const char *also = m->flags & MOR_M_WHY_FAILS ? m->why : NULL;
-	bool inverted = m->ok && m->ok[0] == '!';
+	const struct mor_outcome *says = mor_outcome_of(m);
+	const char *also = says->why_fails ? says->why : NULL;
+	bool inverted = says->ok && says->ok[0] == '!';
 
 	if (m->flags & MOR_M_OPTIONAL)
 		fact(out, "-32601 as answer means \"not implemented\" and is no fault");
 	if (m->flags & MOR_M_TOLERANT)
 		fact(out, "An error, null or silence as answer is only a warning");
-	if (m->flags & MOR_M_ONE_AT_A_TIME)
+	if (m->role == MOR_ROLE_TAKE)
 		fact(out, "One at a time: a second one before the first has ended is a breach of the protocol");
-	if (m->ok)
-		fact(out, "Failed when %s is %s%s%s%s", m->ok + inverted, inverted ? "true" : "false", also ? ", or when " : "",
+	if (says->ok)
+		fact(out, "Failed when %s is %s%s%s%s", says->ok + inverted, inverted ? "true" : "false", also ? ", or when " : "",
 		     also ? also : "", also ? " is not null" : "");
-	if (m->why && m->ok && !also)
-		fact(out, "%s then says why", m->why);
-	if (m->ref)
-		fact(out, "Belongs to the call whose id is at %s", m->ref);
-	if (m->data)
-		fact(out, "What it brings is at %s%s%s", m->data, m->level ? ", how serious it is at " : "", m->level ? m->level : "");
-	if (m->code)
-		fact(out, "Its code is at %s%s%s", m->code, m->why ? ", its text at " : "", m->why ? m->why : "");
+	if (says->why && says->ok && !also)
+		fact(out, "%s then says why", says->why);
+	if (says->ref)
+		fact(out, "Belongs to the call whose id is at %s", says->ref);
+	if (says->data)
+		fact(out, "What it brings is at %s%s%s", says->data, says->level ? ", how serious it is at " : "", says->level ? says->level : "");
+	if (says->code)
+		fact(out, "Its code is at %s%s%s", says->code, says->why ? ", its text at " : "", says->why ? says->why : "");
 }
 
 static void facts(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
@@ -224,7 +225,7 @@ static void one_method(const struct mor_dialect *d, const struct mor_method *m, 
 	char limit[32], label[80];
 
 	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_label(d, m, label), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
-		       m->timeout_ms ? "    " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
+		       mor_timing_of(m)->timeout_ms ? "    " : "", mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);
 	facts(d, m, out);

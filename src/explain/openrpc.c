@@ -224,7 +224,7 @@ static void method(struct mor_writer *w, const struct mor_dialect *d, const stru
 		mor_w_pair(w, "x-called-by", "plugin");
 	if (m->settle == MOR_BY_WRITE)
 		mor_w_pair_bool(w, "x-notification", true);
-	mor_w_pair_int(w, "x-timeout-ms", m->timeout_ms);
+	mor_w_pair_int(w, "x-timeout-ms", mor_timing_of(m)->timeout_ms);
 	if (m->spec)
 		mor_w_pair(w, "x-specification", m->spec);
 	if (m->needs)

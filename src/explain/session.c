@@ -85,8 +85,8 @@ static void draw_end(const struct mor_dialect *d, const struct mor_method *m, bo
 	if (m->settle == MOR_BY_REPLY)
 		draw_answer(m, "", out);
 	if (m->settle == MOR_BY_NOTE) {
-		if (m->ack_ms)
-			snprintf(remark, sizeof(remark), "  within %s", mor_format_ms(m->ack_ms, limit));
+		if (mor_timing_of(m)->ack_ms)
+			snprintf(remark, sizeof(remark), "  within %s", mor_format_ms(mor_timing_of(m)->ack_ms, limit));
 		draw_answer(m, remark, out);
 	}
 	if (m->settle != MOR_BY_REPLY)
@@ -98,7 +98,7 @@ static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, 
 	char limit[32], label[80], text[LANE];
 
 	snprintf(text, sizeof(text), "%.40s%s%s%s%s", mor_explain_label(d, m, label), remark ? "  " : "", remark ? remark : "",
-		 m->timeout_ms ? "  within " : "", m->timeout_ms ? mor_format_ms(m->timeout_ms, limit) : "");
+		 mor_timing_of(m)->timeout_ms ? "  within " : "", mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
 	message(out, text, m->from == MOR_FROM_HOST);
 }
 
@@ -144,15 +144,15 @@ static void greeting(const struct mor_dialect *d, struct mor_buf *out)
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL, false, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, NULL, false, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, mor_explain_sends_config(d) ? "configuration" : NULL, false, out);
-	if (d->health.flags & MOR_HEALTH_FIRST)
+	if (d->health && d->health->first)
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, "before the first call", false, out);
 }
 
 static const char *keep_pointer(const struct mor_dialect *d)
 {
 	for (const struct mor_method *m = d->methods; m->name; m++)
-		if (m->keep)
-			return m->keep;
+		if (mor_outcome_of(m)->keep)
+			return mor_outcome_of(m)->keep;
 	return NULL;
 }
 
@@ -172,11 +172,15 @@ static void conversation(const struct mor_dialect *d, struct mor_buf *out)
 /* Who asks for work itself is drawn with what it sends to end it. */
 static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
 {
-	bool calls = has(d, MOR_FROM_HOST, MOR_ROLE_CALL);
-
+	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL, false, out);
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_SERVE, NULL, false, out);
-	if (!calls)
-		draw_named(d, MOR_ROLE_DONE, "", "", out);
+	draw_named(d, MOR_ROLE_FINISH, "", "", out);
+}
+
+/* How often the plugin is asked how it is; 0: never, or on occasions only. */
+static uint32_t asked_ms(const struct mor_dialect *d)
+{
+	return d->watchdog ? d->watchdog->every_ms : d->health ? d->health->every_ms : 0;
 }
 
 static void at_any_time(const struct mor_dialect *d, struct mor_buf *out)
@@ -185,9 +189,9 @@ static void at_any_time(const struct mor_dialect *d, struct mor_buf *out)
 	char text[LANE], every[32];
 	bool any = false;
 
-	if (d->health.flags & (MOR_HEALTH_IDLE | MOR_HEALTH_BUSY) && has(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
-		snprintf(text, sizeof(text), "every %s%s:", mor_format_ms(d->health.every_ms, every),
-			 d->health.flags & MOR_HEALTH_BUSY ? "" : " while idle");
+	if (asked_ms(d) && has(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
+		snprintf(text, sizeof(text), "every %s%s:", mor_format_ms(asked_ms(d), every),
+			 d->watchdog && d->watchdog->beside_calls ? "" : " while idle");
 		lane(out, text);
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL, false, out);
 	}
@@ -210,9 +214,9 @@ static void stop(const struct mor_dialect *d, struct mor_buf *out)
 	lane(out, "stop");
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_BYE, NULL, false, out);
 	lane(out, "closes stdin");
-	snprintf(text, sizeof(text), "SIGTERM %s after the stop began", mor_format_ms(d->stop.term_ms, a));
+	snprintf(text, sizeof(text), "SIGTERM %s after the stop began", mor_format_ms(d->life.stop.term_ms, a));
 	lane(out, text);
-	snprintf(text, sizeof(text), "SIGKILL %s after that", mor_format_ms(d->stop.kill_ms, a));
+	snprintf(text, sizeof(text), "SIGKILL %s after that", mor_format_ms(d->life.stop.kill_ms, a));
 	lane(out, text);
 }
 
@@ -260,8 +264,8 @@ static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_
 
 void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out)
 {
-	if (dialect->shape == MOR_SHAPE_SESSION || !has(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
+	if (dialect->life.shape == MOR_SHAPE_SESSION || !has(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
 		draw_session(dialect, out);
 	else
-		draw_one(dialect, dialect->shape == MOR_SHAPE_ONE_CALL, out);
+		draw_one(dialect, dialect->life.shape == MOR_SHAPE_ONE_CALL, out);
 }

@@ -21,7 +21,7 @@ const char *mor_role_name(enum mor_role role)
 		[MOR_ROLE_INPUT] = "input", [MOR_ROLE_PING] = "ping",	  [MOR_ROLE_BYE] = "bye",
 		[MOR_ROLE_CANCEL] = "cancel", [MOR_ROLE_NOTE] = "note",	  [MOR_ROLE_LOG] = "log",
 		[MOR_ROLE_PIECE] = "piece", [MOR_ROLE_DONE] = "done",	  [MOR_ROLE_FAIL] = "fail",
-		[MOR_ROLE_SERVE] = "serve",
+		[MOR_ROLE_SERVE] = "serve", [MOR_ROLE_TAKE] = "take",	  [MOR_ROLE_FINISH] = "finish",
 	};
 
 	return names[role];
@@ -56,36 +56,19 @@ static const char *clock_name(enum mor_clock clock)
 }
 
 static const struct mor_bit_name wire_names[] = {
-	{ MOR_WIRE_INT31_IDS, "int31_ids" },
 	{ MOR_WIRE_JSONRPC_OPTIONAL, "jsonrpc_optional" },
 	{ MOR_WIRE_ERROR_NULL_OK, "error_null_ok" },
 	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "null_id_fails_only_call" },
 	{ MOR_WIRE_NAN_OK, "nan_ok" },
-	{ MOR_WIRE_BATCH_IN, "batch_in" },
 	{ MOR_WIRE_ANY_REPLY_ID, "any_reply_id" },
-	{ MOR_WIRE_NOISE_IS_BREACH, "noise_is_breach" },
-	{ MOR_WIRE_EOF_ANSWERS_BYE, "eof_answers_bye" },
-	{ MOR_WIRE_PLUGIN_GREETS, "plugin_greets" },
 	{ MOR_WIRE_ANY_REF, "any_ref" },
-	{ MOR_WIRE_ANSWER_FAULTS, "answer_faults" },
 	{ 0, NULL },
 };
 static const struct mor_bit_name method_names[] = {
 	{ MOR_M_OPTIONAL, "optional" },
 	{ MOR_M_NOTE, "note" },
 	{ MOR_M_TOLERANT, "tolerant" },
-	{ MOR_M_WHY_FAILS, "why_fails" },
 	{ MOR_M_PARAMS, "params" },
-	{ MOR_M_ONE_AT_A_TIME, "one_at_a_time" },
-	{ 0, NULL },
-};
-static const struct mor_bit_name health_names[] = {
-	{ MOR_HEALTH_FIRST, "first" },
-	{ MOR_HEALTH_LATE, "late" },
-	{ MOR_HEALTH_IDLE, "idle" },
-	{ MOR_HEALTH_BUSY, "busy" },
-	{ MOR_HEALTH_KILL, "kill" },
-	{ MOR_HEALTH_LEARN, "learn" },
 	{ 0, NULL },
 };
 
@@ -167,6 +150,37 @@ static void field_list(struct mor_writer *w, const char *key, const struct mor_f
 	mor_w_end(w);
 }
 
+static void timing(struct mor_writer *w, const struct mor_timing *t)
+{
+	mor_w_pair_int(w, "ack_ms", t->ack_ms);
+	mor_w_pair_int(w, "timeout_ms", t->timeout_ms);
+	mor_w_pair_int(w, "late_ms", t->late_ms);
+	mor_w_pair_int(w, "max_ms", t->max_ms);
+	mor_w_pair(w, "clock", clock_name(t->clock));
+	mor_w_pair(w, "late", mor_late_text(t->late));
+}
+
+static void outcome(struct mor_writer *w, const struct mor_outcome *o)
+{
+	text(w, "ref", o->ref);
+	text(w, "data", o->data);
+	text(w, "ok", o->ok);
+	text(w, "why", o->why);
+	if (o->why_fails)
+		mor_w_pair_bool(w, "why_fails", true);
+	text(w, "code", o->code);
+	text(w, "level", o->level);
+	text(w, "keep", o->keep);
+	if (!o->page)
+		return;
+	mor_w_key(w, "page");
+	mor_w_object(w);
+	text(w, "more", o->page->more);
+	mor_w_pair(w, "next", o->page->next);
+	mor_w_pair(w, "param", o->page->param);
+	mor_w_end(w);
+}
+
 static void method(struct mor_writer *w, const struct mor_method *m)
 {
 	mor_w_object(w);
@@ -177,22 +191,11 @@ static void method(struct mor_writer *w, const struct mor_method *m)
 	mor_w_pair(w, "role", mor_role_name(m->role));
 	mor_w_pair(w, "settled_by", settle_name(m->settle));
 	bits(w, "flags", method_names, m->flags);
-	mor_w_pair_int(w, "ack_ms", m->ack_ms);
-	mor_w_pair_int(w, "timeout_ms", m->timeout_ms);
-	mor_w_pair_int(w, "late_ms", m->late_ms);
-	mor_w_pair_int(w, "max_ms", m->max_ms);
-	mor_w_pair(w, "clock", clock_name(m->clock));
-	mor_w_pair(w, "late", mor_late_text(m->late));
+	timing(w, mor_timing_of(m));
 	field_list(w, "params", m->params);
 	field_list(w, "result", m->result);
 	text(w, "template", m->template);
-	text(w, "ref", m->ref);
-	text(w, "data", m->data);
-	text(w, "ok", m->ok);
-	text(w, "why", m->why);
-	text(w, "code", m->code);
-	text(w, "level", m->level);
-	text(w, "keep", m->keep);
+	outcome(w, mor_outcome_of(m));
 	text(w, "when", m->when);
 	text(w, "needs", m->needs);
 	text(w, "spec", m->spec);
@@ -200,33 +203,89 @@ static void method(struct mor_writer *w, const struct mor_method *m)
 	mor_w_end(w);
 }
 
-static void clocks(struct mor_writer *w, const struct mor_dialect *d)
+static void stop_and_restart(struct mor_writer *w, const struct mor_dialect *d)
 {
 	mor_w_key(w, "stop");
 	mor_w_object(w);
-	mor_w_pair_int(w, "bye_ms", d->stop.bye_ms);
-	mor_w_pair_int(w, "term_ms", d->stop.term_ms);
-	mor_w_pair_int(w, "kill_ms", d->stop.kill_ms);
-	mor_w_pair_bool(w, "hold", d->stop.hold);
-	mor_w_end(w);
-	mor_w_key(w, "health");
-	mor_w_object(w);
-	bits(w, "flags", health_names, d->health.flags);
-	mor_w_pair_int(w, "every_ms", d->health.every_ms);
-	mor_w_pair_int(w, "misses", d->health.misses);
-	text(w, "at", d->health.at);
-	alternatives(w, "good", d->health.good);
-	alternatives(w, "fair", d->health.fair);
-	alternatives(w, "bad", d->health.bad);
+	mor_w_pair_int(w, "bye_ms", d->life.stop.bye_ms);
+	mor_w_pair_int(w, "term_ms", d->life.stop.term_ms);
+	mor_w_pair_int(w, "kill_ms", d->life.stop.kill_ms);
+	mor_w_pair_bool(w, "hold", d->life.stop.hold);
 	mor_w_end(w);
 	mor_w_key(w, "restart");
 	mor_w_object(w);
-	mor_w_pair_int(w, "first_ms", d->restart.first_ms);
-	mor_w_pair_int(w, "cap_ms", d->restart.cap_ms);
-	mor_w_pair_int(w, "intensity", d->restart.intensity);
-	mor_w_pair_int(w, "period_ms", d->restart.period_ms);
-	mor_w_pair_int(w, "clean", d->restart.clean);
+	mor_w_pair_int(w, "first_ms", d->life.restart.first_ms);
+	mor_w_pair_int(w, "cap_ms", d->life.restart.cap_ms);
+	mor_w_pair_int(w, "intensity", d->life.restart.intensity);
+	mor_w_pair_int(w, "period_ms", d->life.restart.period_ms);
+	mor_w_pair_int(w, "clean", d->life.restart.clean);
 	mor_w_end(w);
+}
+
+static void health(struct mor_writer *w, const struct mor_health *h)
+{
+	mor_w_key(w, "health");
+	mor_w_object(w);
+	mor_w_pair_bool(w, "first", h->first);
+	mor_w_pair_bool(w, "after_timeout", h->after_timeout);
+	mor_w_pair_int(w, "every_ms", h->every_ms);
+	text(w, "at", h->at);
+	alternatives(w, "good", h->good);
+	alternatives(w, "fair", h->fair);
+	alternatives(w, "bad", h->bad);
+	mor_w_end(w);
+}
+
+static void watchdog(struct mor_writer *w, const struct mor_watchdog *dog)
+{
+	mor_w_key(w, "watchdog");
+	mor_w_object(w);
+	mor_w_pair_int(w, "every_ms", dog->every_ms);
+	mor_w_pair_int(w, "misses", dog->misses);
+	mor_w_pair_bool(w, "beside_calls", dog->beside_calls);
+	mor_w_pair_bool(w, "learn", dog->learn);
+	mor_w_end(w);
+}
+
+static void serve(struct mor_writer *w, const struct mor_serve *s)
+{
+	mor_w_key(w, "serve");
+	mor_w_object(w);
+	mor_w_pair_bool(w, "noise_is_breach", s->noise_is_breach);
+	mor_w_pair_bool(w, "answer_faults", s->answer_faults);
+	mor_w_end(w);
+}
+
+static void offer(struct mor_writer *w, const struct mor_offer *o)
+{
+	mor_w_key(w, "offer");
+	mor_w_object(w);
+	mor_w_pair(w, "interfaces", o->interfaces);
+	mor_w_key(w, "inferred");
+	mor_w_object(w);
+	for (const struct mor_inferred *i = o->inferred; i && i->at; i++)
+		mor_w_pair(w, i->at, i->interface);
+	mor_w_end(w);
+	mor_w_end(w);
+}
+
+/* What a dialect has no use for is left out. */
+static void parts(struct mor_writer *w, const struct mor_dialect *d)
+{
+	if (d->health)
+		health(w, d->health);
+	if (d->watchdog)
+		watchdog(w, d->watchdog);
+	if (d->conversation) {
+		mor_w_key(w, "conversation");
+		mor_w_object(w);
+		mor_w_pair_int(w, "total_ms", d->conversation->total_ms);
+		mor_w_end(w);
+	}
+	if (d->serve)
+		serve(w, d->serve);
+	if (d->offer)
+		offer(w, d->offer);
 }
 
 static void codes(struct mor_writer *w, const struct mor_code *c)
@@ -268,25 +327,24 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "spec_url", d->spec_url);
 	text(w, "doc", d->doc);
 	text(w, "manifest", d->manifest);
-	mor_w_pair(w, "shape", shapes[d->shape]);
-	mor_w_pair(w, "env", d->env == MOR_ENV_INHERIT ? "inherit" : d->env == MOR_ENV_BARE ? "bare" : "clean");
-	mor_w_pair(w, "confine", d->confine == MOR_GUARDED ? "guarded" : "confined");
-	mor_w_pair(w, "framing", mor_framing_name(d->framing));
+	text(w, "called", d->called);
+	mor_w_pair(w, "shape", shapes[d->life.shape]);
+	mor_w_pair(w, "env", d->life.env == MOR_ENVIRON_INHERIT ? "inherit" : d->life.env == MOR_ENVIRON_BARE ? "bare" : "clean");
+	mor_w_pair(w, "confine", d->life.confine == MOR_GUARDED ? "guarded" : "confined");
+	mor_w_pair(w, "framing", mor_framing_name(d->link.framing));
 	mor_w_key(w, "reads");
 	mor_w_array(w);
 	for (int i = 0; i < MOR_FRAMINGS; i++)
-		if (d->reads & 1u << i)
+		if (d->link.reads & 1u << i)
 			mor_w_string(w, mor_framing_name((enum mor_framing)i));
 	mor_w_end(w);
 	bits(w, "wire", wire_names, d->wire);
-	mor_w_pair_int(w, "max_in_flight", d->max_in_flight);
-	mor_w_pair_int(w, "max_waiting", d->max_waiting ? d->max_waiting : 65536);
-	mor_w_pair_int(w, "frame_limit", (int64_t)d->frame_limit);
-	mor_w_pair_int(w, "send_limit", (int64_t)(d->send_limit ? d->send_limit : d->frame_limit));
-	mor_w_pair_int(w, "queue_limit", (int64_t)d->queue_limit);
-	mor_w_pair_int(w, "session_ms", d->session_ms);
+	mor_w_pair_int(w, "max_in_flight", d->life.max_in_flight);
+	mor_w_pair_int(w, "max_waiting", d->life.max_waiting ? d->life.max_waiting : 65536);
+	mor_w_pair_int(w, "frame_limit", (int64_t)d->link.frame_limit);
+	mor_w_pair_int(w, "send_limit", (int64_t)(d->link.send_limit ? d->link.send_limit : d->link.frame_limit));
+	mor_w_pair_int(w, "queue_limit", (int64_t)d->link.queue_limit);
 	text(w, "recoverable", d->recoverable);
-	text(w, "interfaces", d->interfaces);
 }
 
 int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out)
@@ -295,7 +353,8 @@ int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out)
 
 	mor_w_object(&w);
 	head(&w, dialect);
-	clocks(&w, dialect);
+	stop_and_restart(&w, dialect);
+	parts(&w, dialect);
 	mor_w_key(&w, "methods");
 	mor_w_array(&w);
 	for (const struct mor_method *m = dialect->methods; m->name; m++)

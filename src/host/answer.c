@@ -34,11 +34,12 @@ bool mor_says_failure(const char *ok, const struct mor_value *value)
 /* "success": false, "ok": false, or an error text where the row says that this means failure. */
 static bool says_failure(const struct mor_method *row, const struct mor_value *result, const struct mor_value **ret_why)
 {
-	const struct mor_value *why = row->why ? mor_json_at(result, row->why) : NULL;
-	bool failed = mor_says_failure(row->ok, result);
+	const struct mor_outcome *says = mor_outcome_of(row);
+	const struct mor_value *why = says->why ? mor_json_at(result, says->why) : NULL;
+	bool failed = mor_says_failure(says->ok, result);
 
 	*ret_why = why;
-	if ((row->flags & MOR_M_WHY_FAILS) && mor_json_type(why) > MOR_JSON_NULL)
+	if (says->why_fails && mor_json_type(why) > MOR_JSON_NULL)
 		failed = failed || mor_json_type(why) != MOR_JSON_BOOL || mor_json_bool(why, false);
 	return failed;
 }
@@ -60,13 +61,43 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 /* Only rows that say something of their result cost a parse. */
 static bool says_nothing(const mortise_call *call)
 {
-	const struct mor_method *row = call->method;
+	const struct mor_outcome *says = call->method->outcome;
+	bool judged = (says && (says->ok || says->why)) || call->method->result;
 
-	return !row->keep && ((call->flags & MORTISE_RAW) || (!row->ok && !row->why && !row->result));
+	if ((says && says->keep) || (call->flags & MORTISE_PAGES))
+		return false;
+	return !judged || (call->flags & MORTISE_RAW);
+}
+
+/* ---- pages ---- */
+
+/* "opts.offset" and 7 -> {"opts":{"offset":7}} */
+static void write_nested(struct mor_writer *w, const char *path, const struct mor_value *value)
+{
+	const char *dot = strchr(path, '.');
+	struct mor_slice key = { path, dot ? (size_t)(dot - path) : strlen(path) };
+
+	mor_w_object(w);
+	mor_w_key_slice(w, key);
+	if (dot)
+		write_nested(w, dot + 1, value);
+	else
+		mor_w_value(w, value);
+	mor_w_end(w);
+}
+
+static void find_next_page(const mortise_call *call, const struct mor_value *result, struct mor_buf *out)
+{
+	const struct mor_page *page = mor_outcome_of(call->method)->page;
+	const struct mor_value *next = page ? mor_json_at(result, page->next) : NULL;
+
+	if (!next || mor_json_type(next) == MOR_JSON_NULL || (page->more && !mor_json_bool(mor_json_at(result, page->more), false)))
+		return;
+	write_nested(&(struct mor_writer){ .out = out }, page->param, next);
 }
 
 /* 0, or the failure in error. */
-static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mortise_error *error)
+static int judge(mortise_call *call, struct mor_slice result, struct mor_verdict *verdict, struct mor_buf *next, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
 	struct judgement judgement = { .call = call };
@@ -78,13 +109,15 @@ static int judge(mortise_call *call, struct mor_slice result, bool *ret_keep, mo
 	r = mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
 	if (r < 0)
 		return r;
-	*ret_keep = mor_keep_asked(row, mor_doc_root(doc));
+	verdict->keep = mor_keep_asked(row, mor_doc_root(doc));
 	if (raw)
 		r = 0;
 	else if (says_failure(row, mor_doc_root(doc), &why))
 		r = fail_as_said(call, why, error);
 	else if (row->result)
 		mor_validate(row->result, mor_doc_root(doc), on_finding, &judgement);
+	if (call->flags & MORTISE_PAGES)
+		find_next_page(call, mor_doc_root(doc), next);
 	mor_doc_free(doc);
 	if (judgement.findings.count)
 		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->session.name, call->name,
@@ -116,11 +149,15 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 /* Apart from the next one, whose way is the usual one and short. */
 __attribute__((noinline)) static void settle_judged(mortise_call *call, struct mor_slice result)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf next = MOR_BUF_INIT;
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
 
 	call->in_hand = true; /* whoever is warned of it may release the plugin */
-	verdict.status = judge(call, result, &verdict.keep, &error);
+	verdict.status = judge(call, result, &verdict, &next, &error);
+	if (mor_buf_failed(&next)) /* without it the result would look like the last page */
+		verdict.status = mor_fail(&error, MORTISE_ENOMEM, "out of memory");
+	verdict.next = mor_buf_view(&next);
 	if (verdict.status < 0) {
 		verdict.keep = false;
 		verdict.error = &error;
@@ -144,12 +181,13 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 /* A response that only has to acknowledge, but tells already how it went. */
 static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
 {
+	const char *ok = mor_outcome_of(call->method)->ok;
 	struct mor_doc *doc = NULL;
 	bool whole;
 
-	if (!call->method->ok || mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, NULL) < 0)
+	if (!ok || mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, NULL) < 0)
 		return false;
-	whole = mor_json_at(mor_doc_root(doc), call->method->ok + (*call->method->ok == '!'));
+	whole = mor_json_at(mor_doc_root(doc), ok + (*ok == '!'));
 	mor_doc_free(doc);
 	return whole;
 }

@@ -20,7 +20,7 @@
 
 /* Rows that no dialect needs to write down. */
 static const struct mor_method any_method = { .name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CALL,
-					      .timeout_ms = 30000 };
+					      .timing = MOR_TIMING(.timeout_ms = 30000) };
 
 /* ---- making ---- */
 
@@ -382,7 +382,7 @@ static int shape(mortise_plugin *plugin, const char *action, const mortise_call_
 	call->name = action;
 	call->row = opt->flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
 					: find_action(plugin, action);
-	if (!call->row && (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS))
+	if (!call->row && plugin->dialect->serve)
 		return mor_fail(err, MORTISE_EINVAL, "%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
 				plugin->session.name, action, plugin->dialect->name);
 	if (!call->row)
@@ -446,7 +446,7 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 static int check_queue(const mortise_call *call, size_t bytes, mortise_error *err)
 {
 	const mortise_plugin *plugin = call->plugin;
-	unsigned most = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : MAX_WAITING;
+	unsigned most = plugin->dialect->life.max_waiting ? plugin->dialect->life.max_waiting : MAX_WAITING;
 	size_t limit = plugin->link_options.queue_limit;
 	char waiting[32], all[32];
 
@@ -569,7 +569,7 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 	if (!call)
 		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
 	call->purpose = purpose;
-	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.flags & MOR_HEALTH_BUSY);
+	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.asks & MOR_ASK_BUSY);
 	if (row->flags & MOR_M_NOTE)
 		call->flags |= MORTISE_NOTIFY;
 	if (purpose == MOR_FOR_BYE)
@@ -590,7 +590,7 @@ void mor_call_send_cancel(mortise_call *call)
 	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_ROLE_CANCEL, NULL);
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_template_words words = { .id = call->id };
-	enum mor_late late = call->method->late;
+	enum mor_late late = mor_timing_of(call->method)->late;
 
 	if (!row || !row->template || !call->id || (late != MOR_LATE_CANCEL && late != MOR_LATE_FORGET))
 		return;
@@ -603,7 +603,7 @@ static void on_cancel(struct mor_task *task)
 {
 	mortise_call *call = mor_container_of(task, mortise_call, cancel_task);
 	mortise_plugin *plugin = call->plugin;
-	bool kill = call->id && call->method->late == MOR_LATE_KILL;
+	bool kill = call->id && mor_timing_of(call->method)->late == MOR_LATE_KILL;
 	mortise_error error;
 
 	MOR_HOLD(plugin);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plugins that call and are served: their greeting, one request at a time, ends that are no death. Everything here
- * follows from fields of the dialect (PLUGIN_GREETS, ONE_AT_A_TIME, restart.clean, ANSWER_FAULTS); dialect.h says what
+ * follows from fields of the dialect (serve, roles TAKE and FINISH, restart.clean); dialect.h says what
  * each of them means.
  */
 #include <stdarg.h>
@@ -15,18 +15,7 @@
 
 static bool greets(const mortise_plugin *plugin)
 {
-	return plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS;
-}
-
-/* The plugin's row of this role, or NULL. */
-static const struct mor_method *row_of_plugin(const struct mor_dialect *dialect, enum mor_role role)
-{
-	const struct mor_method *row = NULL;
-
-	while ((row = mor_dialect_role(dialect, role, row)))
-		if (row->from == MOR_FROM_PLUGIN)
-			return row;
-	return NULL;
+	return plugin->dialect->serve;
 }
 
 /* Answered where there is somebody to answer; then the session is over. */
@@ -50,7 +39,7 @@ __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 static void on_silence(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, hello_timer);
-	const struct mor_method *row = row_of_plugin(plugin->dialect, MOR_ROLE_HELLO);
+	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
 	char limit[32];
@@ -66,7 +55,7 @@ static void on_silence(struct mor_timer *timer)
 
 void mor_client_await_hello(mortise_plugin *plugin)
 {
-	const struct mor_method *row = row_of_plugin(plugin->dialect, MOR_ROLE_HELLO);
+	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
 	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
 
 	if (ms)
@@ -87,7 +76,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 	else if (hello && plugin->was_ready)
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
 	else if (!hello && !plugin->was_ready)
-		breach(plugin, message, batch, "\"%s\" before \"%s\"", name, row_of_plugin(plugin->dialect, MOR_ROLE_HELLO)->name);
+		breach(plugin, message, batch, "\"%s\" before \"%s\"", name, mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO)->name);
 	else
 		return true;
 	return false;
@@ -110,15 +99,15 @@ void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, st
 
 /* ---- one at a time ---- */
 
-static bool one_at_a_time(const struct mor_method *row)
+static bool takes_work(const struct mor_method *row)
 {
-	return row && (row->flags & MOR_M_ONE_AT_A_TIME);
+	return row && row->role == MOR_ROLE_TAKE;
 }
 
 bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 			  struct mor_batch *batch)
 {
-	if (!one_at_a_time(row) || !plugin->work.row)
+	if (!takes_work(row) || !plugin->work.row)
 		return true;
 	breach(plugin, message, batch, "\"%s\" while another one is %s", row->name,
 	       plugin->work.handed_out ? "under way" : "waiting for its answer");
@@ -127,31 +116,23 @@ bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, 
 
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row)
 {
-	if (one_at_a_time(row))
+	if (takes_work(row))
 		plugin->work = (struct mor_work){ .row = row };
 }
 
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success)
 {
-	if (!one_at_a_time(row))
+	if (!takes_work(row))
 		return;
 	plugin->work.handed_out = success;
-	if (success && row_of_plugin(plugin->dialect, MOR_ROLE_DONE))
+	if (success && row->settle == MOR_BY_NOTE)
 		return;
 	plugin->work = (struct mor_work){ 0 };
 	if (success)
 		plugin->clean_exits = 0;
 }
 
-bool mor_client_ends_work(const struct mor_dialect *dialect)
-{
-	for (const struct mor_method *row = dialect->methods; row->name; row++)
-		if (row->from == MOR_FROM_PLUGIN && one_at_a_time(row))
-			return true;
-	return false;
-}
-
-bool mor_client_done(mortise_plugin *plugin, const struct mor_message *message)
+bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *message)
 {
 	char name[64];
 

@@ -88,11 +88,11 @@ static enum base base_of(const mortise_plugin *plugin)
 {
 	if (plugin->flags & MORTISE_INHERIT_ENV)
 		return INHERIT;
-	if (plugin->dialect->env == MOR_ENV_BARE)
+	if (plugin->dialect->life.env == MOR_ENVIRON_BARE)
 		return BARE;
 	if (mor_policy_confined(&plugin->policy))
 		return JAIL;
-	return plugin->dialect->env == MOR_ENV_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
+	return plugin->dialect->life.env == MOR_ENVIRON_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
 }
 
 static bool passes(enum base base, const char *entry)

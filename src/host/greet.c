@@ -40,7 +40,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 
 	plugin->greeting = row;
 	if (!row) {
-		if (plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS)
+		if (plugin->dialect->serve)
 			mor_client_await_hello(plugin);
 		else
 			mor_supervise_ready(plugin);

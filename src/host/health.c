@@ -20,7 +20,7 @@ static const struct mor_method *ping_row(const mortise_plugin *plugin)
 
 static bool wants(const mortise_plugin *plugin, unsigned flag)
 {
-	return plugin->health.flags & flag;
+	return plugin->health.asks & flag;
 }
 
 /* Something is under way; pings that take no slot do not count. */
@@ -87,7 +87,7 @@ static bool ping(mortise_plugin *plugin)
 	if (!row || plugin->health.pinging || plugin->state != MORTISE_READY)
 		return false;
 	/* One that does not answer while it works finds one ping afterwards, not a heap of them. */
-	if (wants(plugin, MOR_HEALTH_LEARN) && beside && plugin->health.owed && !plugin->health.learned)
+	if (wants(plugin, MOR_ASK_LEARN) && beside && plugin->health.owed && !plugin->health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
 		return false;
@@ -100,7 +100,7 @@ static bool ping(mortise_plugin *plugin)
 
 static void rearm(mortise_plugin *plugin)
 {
-	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_HEALTH_IDLE | MOR_HEALTH_BUSY))
+	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
 		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
 }
 
@@ -109,7 +109,7 @@ static void on_timer(struct mor_timer *timer)
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, health.timer);
 
 	MOR_HOLD(plugin);
-	if (is_busy(plugin) ? wants(plugin, MOR_HEALTH_BUSY) : wants(plugin, MOR_HEALTH_IDLE))
+	if (is_busy(plugin) ? wants(plugin, MOR_ASK_BUSY) : wants(plugin, MOR_ASK_IDLE))
 		ping(plugin);
 	rearm(plugin);
 }
@@ -121,7 +121,7 @@ void mor_health_started(mortise_plugin *plugin)
 	plugin->health.misses = 0;
 	mark(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
-	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_HEALTH_IDLE | MOR_HEALTH_BUSY))
+	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
 		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
 }
 
@@ -143,7 +143,7 @@ bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 
 	if (health->holding)
 		return true;
-	if (health->asked || !wants(plugin, MOR_HEALTH_FIRST) || next->role != MOR_ROLE_CALL || !next->needs)
+	if (health->asked || !wants(plugin, MOR_ASK_FIRST) || next->role != MOR_ROLE_CALL || !next->needs)
 		return false;
 	health->holding = ping(plugin);
 	return health->holding;
@@ -151,7 +151,7 @@ bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 
 void mor_health_after_timeout(mortise_plugin *plugin)
 {
-	if (wants(plugin, MOR_HEALTH_LATE) && plugin->state == MORTISE_READY && !plugin->in_flight)
+	if (wants(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->state == MORTISE_READY && !plugin->in_flight)
 		plugin->health.holding = ping(plugin);
 }
 
@@ -172,13 +172,13 @@ static const char *say_reason(const struct mor_value *answer, struct mor_slice w
 /* A word that is neither good nor bad warns when it is new, not at every ping. */
 static void judge(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
-	const struct mor_health *rule = &plugin->dialect->health;
+	const struct mor_health *rule = plugin->dialect->health;
 	struct mor_doc *doc = NULL;
 	struct mor_slice status;
 	char word[32], reason[256], text[272];
 	bool news;
 
-	if (!rule->at || mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0) {
+	if (!rule || !rule->at || mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0) {
 		mark(plugin, 1, "ok", "answered", NULL);
 		return;
 	}
@@ -208,7 +208,7 @@ static void forget_late(mortise_plugin *plugin)
 /* Is silence a fault? Not beside a call, as long as nothing shows that this plugin can do two things at once. */
 static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 {
-	if (!wants(plugin, MOR_HEALTH_LEARN))
+	if (!wants(plugin, MOR_ASK_LEARN))
 		return false;
 	return plugin->last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->health.learned);
 }
@@ -216,14 +216,15 @@ static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 /* Whoever reads this wants to know why, and how to prevent it. */
 static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 {
+	const struct mor_quirk *quirk = mor_dialect_quirk(plugin->dialect, MOR_QUIRK_WATCHDOG);
 	const mortise_call *call = running(plugin);
 	char beside[160] = "", hint[96] = "";
 
 	if (call)
 		snprintf(beside, sizeof(beside), " while \"%.64s\" ran%s", call->name,
 			 plugin->health.learned ? ", although it has answered pings during a call before" : "");
-	if (plugin->session.quirk((struct mor_session *)&plugin->session, "watchdog"))
-		snprintf(hint, sizeof(hint), " (quirks.watchdog = \"off\" leaves it alone)");
+	if (quirk)
+		snprintf(hint, sizeof(hint), " (quirks.%s = \"off\" leaves it alone)", quirk->name);
 	mor_fail(error, MORTISE_ETIMEOUT, "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
 		 plugin->session.name, plugin->health.misses, mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
@@ -231,6 +232,7 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 
 static void missed(mortise_plugin *plugin, const mortise_call *ping, const mortise_error *why)
 {
+	unsigned most = plugin->dialect->watchdog ? plugin->dialect->watchdog->misses : 1;
 	mortise_error error;
 
 	plugin->health.owed = true;
@@ -238,9 +240,9 @@ static void missed(mortise_plugin *plugin, const mortise_call *ping, const morti
 		return;
 	plugin->health.misses++;
 	mark(plugin, 0, "silent", why->text, NULL);
-	if (plugin->health.misses > plugin->dialect->health.misses)
+	if (plugin->health.misses > most)
 		forget_late(plugin); /* nobody kills it: they must not pile up */
-	if (!wants(plugin, MOR_HEALTH_KILL) || plugin->health.misses < plugin->dialect->health.misses)
+	if (!wants(plugin, MOR_ASK_KILL) || plugin->health.misses < most)
 		return;
 	explain_kill(plugin, &error);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
@@ -258,7 +260,7 @@ void mor_health_late(mortise_call *call)
 
 void mor_health_heard(mortise_plugin *plugin)
 {
-	if (wants(plugin, MOR_HEALTH_LEARN))
+	if (wants(plugin, MOR_ASK_LEARN))
 		plugin->health.misses = 0;
 }
 

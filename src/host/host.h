@@ -145,6 +145,7 @@ struct mor_verdict {
 	bool keep;                    /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
+	struct mor_slice next;        /* MORTISE_PAGES: what the next page's params have */
 	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
 };
 
@@ -237,7 +238,7 @@ void mor_request_error(mortise_plugin *plugin, const struct mor_message *message
 
 /* ---- client.c: plugins that call and are served ---- */
 
-struct mor_work { /* the ONE_AT_A_TIME request that takes the place */
+struct mor_work { /* what the plugin has taken (TAKE) */
 	const struct mor_method *row; /* NULL: the place is free */
 	bool handed_out;              /* answered: until DONE it is under way */
 };
@@ -252,10 +253,8 @@ bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, 
 			  struct mor_batch *batch);
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
-/* Does a DONE note of this dialect speak of such work, and not of a call of ours? */
-bool mor_client_ends_work(const struct mor_dialect *dialect);
 /* DONE came. true: it ended something, tell the embedder. */
-bool mor_client_done(mortise_plugin *plugin, const struct mor_message *message);
+bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *message);
 /* An end that is no death (restart.clean), and where the plugin goes after it. */
 bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how);
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure);
@@ -270,12 +269,22 @@ struct mor_counters {
 	uint64_t cpu_us; /* of processes that have ended */
 };
 
+/* When the plugin is asked how it is, and what silence means: the dialect's health and watchdog as one mask. */
+enum mor_ask {
+	MOR_ASK_FIRST = 1,
+	MOR_ASK_AFTER_TIMEOUT = 2,
+	MOR_ASK_IDLE = 4,
+	MOR_ASK_BUSY = 8,
+	MOR_ASK_KILL = 16,
+	MOR_ASK_LEARN = 32
+};
+
 struct mor_health_state {
 	int healthy;          /* 1, 0, -1: not known                                    */
 	bool unimplemented;   /* -32601: never asked again                              */
 	bool asked;           /* in this process                                        */
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
-	unsigned flags;       /* the dialect's, less what the quirk `watchdog` takes    */
+	unsigned asks;        /* enum mor_ask, less what the quirk `watchdog` takes     */
 	bool learned;         /* has answered a ping during a call, in this process     */
 	bool owed;            /* a ping was given up and has not been answered since    */
 	int64_t during;       /* id of the call beside which the last ping went out; 0: none */
@@ -302,7 +311,7 @@ struct mor_timeout {
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
 struct mortise_plugin {
-	struct mor_session session;  /* what the dialect's hooks see; keep first */
+	struct mor_peer session;  /* what the dialect's hooks see; keep first */
 	mortise_host *host;
 	struct mor_owner *owner;     /* the host's; it may be gone */
 	struct mor_list node;
@@ -372,6 +381,7 @@ struct mortise_plugin {
 	bool walked_out;             /* it closed its stdout by itself with nothing under way   */
 	struct mor_health_state health;
 	struct mor_keep_state keep;
+	bool replies_to_notes;       /* a quirk: an id on a note gets null for an answer */
 	bool failed_without_ref;     /* the last message was such a FAIL note */
 	struct mor_list requests;
 	unsigned open_requests;
@@ -464,7 +474,7 @@ void mor_ladder_bye_answered(mortise_call *bye);
 /* shape.c: MOR_SHAPE_ONE_CALL and MOR_SHAPE_ONE_RUN */
 static inline bool mor_shape_is_session(const mortise_plugin *plugin)
 {
-	return plugin->dialect->shape == MOR_SHAPE_SESSION;
+	return plugin->dialect->life.shape == MOR_SHAPE_SESSION;
 }
 /* A user's call was given to the link. */
 void mor_shape_sent(mortise_plugin *plugin);

@@ -21,9 +21,9 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 	return 0;
 }
 
-static void session_warn(struct mor_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void session_warn(struct mor_peer *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void session_warn(struct mor_session *session, const char *format, ...)
+static void session_warn(struct mor_peer *session, const char *format, ...)
 {
 	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
 	char text[512];
@@ -35,7 +35,7 @@ static void session_warn(struct mor_session *session, const char *format, ...)
 	mor_event(plugin, MORTISE_EVENT_WARNING, text);
 }
 
-static const char *session_quirk(struct mor_session *session, const char *name)
+static const char *session_quirk(struct mor_peer *session, const char *name)
 {
 	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
 	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
@@ -64,7 +64,7 @@ static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 		r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
 	if (r < 0)
 		return mor_fail_prefix(err, plugin->manifest->name);
-	plugin->session = (struct mor_session){
+	plugin->session = (struct mor_peer){
 		.dialect = plugin->dialect,
 		.name = plugin->manifest->name,
 		.strict = opt->flags & MORTISE_STRICT,
@@ -75,7 +75,7 @@ static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 	};
 	r = mor_plugin_read_settings(plugin, err);
 	if (r == 0)
-		r = mor_policy_load(plugin->manifest, plugin->dialect->confine == MOR_CONFINED, &plugin->policy, err);
+		r = mor_policy_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED, &plugin->policy, err);
 	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
 }
 

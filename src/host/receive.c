@@ -67,11 +67,12 @@ struct note {
 	const struct mor_method *row;
 	const struct mor_message *message;
 	struct mor_doc *doc; /* params */
+	const struct mor_outcome *says; /* of the row */
 };
 
 static int64_t note_ref(const struct note *note)
 {
-	return note->row->ref ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->row->ref), -1) : -1;
+	return note->says->ref ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->ref), -1) : -1;
 }
 
 /* Names a call of ours, whether it still runs or not. */
@@ -97,7 +98,7 @@ static mortise_call *note_call(const struct note *note)
 {
 	mortise_call *call = mor_table_find(&note->plugin->table, note_ref(note));
 
-	if (call || refers(note) || (note->row->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
+	if (call || refers(note) || (note->says->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
 	call = mor_call_only(note->plugin);
 	return call && may_know(note, call) ? call : NULL;
@@ -106,7 +107,7 @@ static mortise_call *note_call(const struct note *note)
 static void note_data(const struct note *note, struct mor_buf *out)
 {
 	const struct mor_value *root = mor_doc_root(note->doc);
-	const struct mor_value *data = note->row->data ? mor_json_at(root, note->row->data) : root;
+	const struct mor_value *data = note->says->data ? mor_json_at(root, note->says->data) : root;
 
 	if (data)
 		mor_json_write(data, false, out);
@@ -115,8 +116,8 @@ static void note_data(const struct note *note, struct mor_buf *out)
 static int describe_failure(const struct note *note, const struct mor_value *why, mortise_error *error)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int64_t code = note->row->code ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->row->code), -1) : -1;
-	const char *name = note->row->code ? mor_dialect_code_name(note->plugin->dialect, code) : NULL;
+	int64_t code = note->says->code ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->code), -1) : -1;
+	const char *name = note->says->code ? mor_dialect_code_name(note->plugin->dialect, code) : NULL;
 
 	if (mor_json_type(why) == MOR_JSON_STRING)
 		mor_buf_slice(&text, mor_json_string(why));
@@ -124,7 +125,7 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 		mor_json_write(why, false, &text);
 	else
 		mor_buf_text(&text, "the call failed");
-	if (note->row->code)
+	if (note->says->code)
 		mor_buf_printf(&text, " (code %lld%s%s)", (long long)code, name ? ", " : "", name ? name : "");
 	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->session.name, (int)text.len, text.data ? text.data : "");
 	error->rpc_code = code;
@@ -145,7 +146,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	const struct mor_value *root = mor_doc_root(note->doc);
 	struct mor_verdict verdict = { 0 };
 	mortise_error error;
-	bool failed = note->row->role == MOR_ROLE_FAIL || mor_says_failure(note->row->ok, root);
+	bool failed = note->row->role == MOR_ROLE_FAIL || mor_says_failure(note->says->ok, root);
 
 	note_data(note, &data);
 	if (mor_buf_failed(&data)) {
@@ -156,7 +157,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	verdict.keep = !failed && mor_keep_asked(note->row, root);
 	note->plugin->failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
 	if (failed) {
-		const struct mor_value *why = note->row->why ? mor_json_at(root, note->row->why) : NULL;
+		const struct mor_value *why = note->says->why ? mor_json_at(root, note->says->why) : NULL;
 
 		verdict.status = describe_failure(note, why, &error);
 		verdict.error = &error;
@@ -209,11 +210,11 @@ static const char *log_level(const struct mor_value *level)
 static void log_note(const struct note *note)
 {
 	const struct mor_value *root = mor_doc_root(note->doc);
-	const struct mor_value *data = mor_json_at(root, note->row->data ? note->row->data : "/message");
+	const struct mor_value *data = mor_json_at(root, note->says->data ? note->says->data : "/message");
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mortise_event event = {
 		.type = MORTISE_EVENT_LOG,
-		.level = log_level(note->row->level ? mor_json_at(root, note->row->level) : NULL),
+		.level = log_level(note->says->level ? mor_json_at(root, note->says->level) : NULL),
 		.method = note->row->name,
 		.params = { note->message->params.ptr, note->message->params.len },
 	};
@@ -272,13 +273,14 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 
 static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
 {
-	struct note note = { plugin, mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method), message, NULL };
-	enum mor_role role = note.row ? note.row->role : MOR_ROLE_NOTE;
+	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
+	struct note note = { plugin, row, message, NULL, row ? mor_outcome_of(row) : &mor_outcome_none };
+	enum mor_role role = row ? row->role : MOR_ROLE_NOTE;
 
-	if (!mor_client_admits(plugin, note.row, message, NULL))
+	if (!mor_client_admits(plugin, row, message, NULL))
 		return;
-	if (role == MOR_ROLE_DONE && mor_client_ends_work(plugin->dialect)) {
-		if (mor_client_done(plugin, message))
+	if (role == MOR_ROLE_FINISH) {
+		if (mor_client_finished(plugin, message))
 			pass_note(&note);
 		return;
 	}
@@ -291,8 +293,8 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 			lose(&note); /* for want of memory: the scanner has vouched for the JSON */
 		return;
 	}
-	if (note.row->params)
-		mor_validate(note.row->params, mor_doc_root(note.doc), note_finding, &note);
+	if (row->params)
+		mor_validate(row->params, mor_doc_root(note.doc), note_finding, &note);
 	if (role == MOR_ROLE_LOG)
 		log_note(&note);
 	else

@@ -246,12 +246,11 @@ void mor_request_error(mortise_plugin *plugin, const struct mor_message *message
 /* It has an id, but the specification wants no answer: handled as the note that it should have been. */
 static void receive_as_note(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
 {
-	const char *quirk = plugin->session.quirk(&plugin->session, "reply_to_notifications");
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
 
 	mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
 							 .params = message->params, .whole = message->whole });
-	if (quirk && strcmp(quirk, "true") == 0 && !plugin->deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
+	if (plugin->replies_to_notes && !plugin->deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
 		send_answer(plugin, batch, &body);
 }
 
@@ -302,7 +301,7 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 	}
 	if (row && row->template)
 		r = mor_template_fill(plugin, row->template, NULL, &result) < 0 ? 0 : 1;
-	else if (row && row->role == MOR_ROLE_SERVE && row->params)
+	else if (row && (row->role == MOR_ROLE_SERVE || row->role == MOR_ROLE_TAKE) && row->params)
 		r = check_params(row, mor_doc_root(doc), &error);
 	if (r == 0 && row && hooks && hooks->on_request)
 		r = hooks->on_request(&plugin->session, row, mor_doc_root(doc), &result, &error);

@@ -16,7 +16,9 @@ static void on_timer(struct mor_timer *timer);
 
 bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
 {
-	return row->keep && mor_json_bool(mor_json_at(value, row->keep), false);
+	const char *keep = mor_outcome_of(row)->keep;
+
+	return keep && mor_json_bool(mor_json_at(value, keep), false);
 }
 
 static void tell(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)

@@ -35,27 +35,23 @@ static int read_durations(mortise_plugin *plugin, mortise_error *err)
 static int read_limits(mortise_plugin *plugin, mortise_error *err)
 {
 	struct mor_link_options *link = &plugin->link_options;
-	uint32_t in_flight = plugin->max_in_flight, depth = link->max_depth, pad = 0;
+	uint32_t depth = link->max_depth;
 	struct mor_manifest *m = plugin->manifest;
 	int r;
 
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "send", &link->send_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "queue", &link->queue_limit, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "quirks", "pipeline", &in_flight, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "limits", "in_flight", &in_flight, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "limits", "in_flight", &plugin->max_in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->restart.clean, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "quirks", "frame_pad", &pad, err)) < 0)
+	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->restart.clean, err)) < 0)
 		return r;
 	if (plugin->restart.intensity > MOR_DEATHS)
 		return mor_fail(err, MORTISE_EMANIFEST, "restart.intensity: at most %d", MOR_DEATHS);
 	if (depth > 1024)
 		return mor_fail(err, MORTISE_EMANIFEST, "limits.depth: at most 1024");
-	plugin->max_in_flight = in_flight;
 	link->max_depth = depth;
-	link->frame_pad = pad;
 	return 0;
 }
 
@@ -106,7 +102,7 @@ static unsigned envelope_flags(const mortise_plugin *plugin)
 static int read_framing(mortise_plugin *plugin, mortise_error *err)
 {
 	const char *name = plugin->manifest->framing;
-	int framing = plugin->dialect->framing;
+	int framing = plugin->dialect->link.framing;
 
 	if (name)
 		framing = mor_framing_by_name(name);
@@ -116,81 +112,138 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 	return 0;
 }
 
-/* Unknown quirks are refused by name: a misspelt one would silently do nothing. */
-static int check_quirks(mortise_plugin *plugin, mortise_error *err)
+/* ---- quirks ---- */
+
+/* Any dialect may be padded: readers of blocks are met everywhere. */
+static const struct mor_quirk everywhere[] = {
+	{ "frame_pad", NULL, NULL, NULL, MOR_QUIRK_FRAME_PAD },
+	{ 0 },
+};
+
+static const struct mor_quirk *find_quirk(const mortise_plugin *plugin, const char *name)
 {
-	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
-		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
-		const struct mor_quirk *quirk = plugin->dialect->quirks;
+	for (const struct mor_quirk *quirk = plugin->dialect->quirks; quirk && quirk->name; quirk++)
+		if (strcmp(quirk->name, name) == 0)
+			return quirk;
+	for (const struct mor_quirk *quirk = everywhere; quirk->name; quirk++)
+		if (strcmp(quirk->name, name) == 0)
+			return quirk;
+	return NULL;
+}
 
-		if (strcmp(setting->section, "quirks") != 0 || strcmp(setting->key, "frame_pad") == 0)
-			continue;
-		while (quirk && quirk->name && strcmp(quirk->name, setting->key) != 0)
-			quirk++;
-		if (!quirk || !quirk->name)
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
-					setting->origin, setting->key, plugin->dialect->name);
-		const char *value = plugin->session.quirk(&plugin->session, setting->key);
+static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, const char *value, mortise_error *err)
+{
+	bool yes = strcmp(value, "true") == 0;
 
-		if (quirk->one_of && !mor_text_in(mor_slice_of(value ? value : ""), quirk->one_of))
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s", setting->origin,
-					quirk->name, quirk->one_of);
+	switch (quirk->core) {
+	case MOR_QUIRK_OWN:
+		break;
+	case MOR_QUIRK_FRAME_PAD:
+		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name, &plugin->link_options.frame_pad, err);
+	case MOR_QUIRK_LEADING_ZEROS:
+		plugin->link_options.deframe_flags |= yes ? MOR_DEFRAME_LEADING_ZEROS : 0;
+		break;
+	case MOR_QUIRK_PIPELINE:
+		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name, &plugin->max_in_flight, err);
+	case MOR_QUIRK_REPLY_TO_NOTES:
+		plugin->replies_to_notes = yes;
+		break;
+	case MOR_QUIRK_WATCHDOG:
+		if (strcmp(value, "strict") == 0)
+			plugin->health.asks &= ~(unsigned)MOR_ASK_LEARN;
+		if (strcmp(value, "off") == 0)
+			plugin->health.asks = 0;
+		break;
 	}
 	return 0;
 }
 
-static bool quirk_is_set(mortise_plugin *plugin, const char *name)
+/* What is configured; the defaults in the table are what the core does anyway. Unknown quirks are refused by name: a
+ * misspelt one would silently do nothing. */
+static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 {
-	const char *value = plugin->session.quirk(&plugin->session, name);
+	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
+		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
+		const struct mor_quirk *quirk;
+		const char *value;
+		int r;
 
-	return value && strcmp(value, "true") == 0;
+		if (strcmp(setting->section, "quirks") != 0)
+			continue;
+		quirk = find_quirk(plugin, setting->key);
+		if (!quirk)
+			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
+					setting->origin, setting->key, plugin->dialect->name);
+		value = plugin->session.quirk(&plugin->session, setting->key);
+		value = value ? value : "";
+		if (quirk->one_of && !mor_text_in(mor_slice_of(value), quirk->one_of))
+			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s", setting->origin,
+					quirk->name, quirk->one_of);
+		r = obey_quirk(plugin, quirk, value, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
-/* A quirk that the core obeys: how much silence it takes. */
-static void read_watchdog(mortise_plugin *plugin)
-{
-	const char *word = plugin->session.quirk(&plugin->session, "watchdog");
+/* ---- what the dialect's table says ---- */
 
-	plugin->health.flags = plugin->dialect->health.flags;
-	if (word && strcmp(word, "strict") == 0)
-		plugin->health.flags &= ~(unsigned)MOR_HEALTH_LEARN;
-	if (word && strcmp(word, "off") == 0)
-		plugin->health.flags = 0;
+static unsigned asks_of(const struct mor_dialect *dialect)
+{
+	const struct mor_health *health = dialect->health;
+	const struct mor_watchdog *watchdog = dialect->watchdog;
+	unsigned asks = 0;
+
+	if (health)
+		asks |= (health->first ? MOR_ASK_FIRST : 0) | (health->after_timeout ? MOR_ASK_AFTER_TIMEOUT : 0) |
+			(health->every_ms ? MOR_ASK_IDLE : 0);
+	if (watchdog)
+		asks |= MOR_ASK_IDLE | MOR_ASK_KILL | (watchdog->beside_calls ? MOR_ASK_BUSY : 0) |
+			(watchdog->learn ? MOR_ASK_LEARN : 0);
+	return asks;
+}
+
+static void take_link(mortise_plugin *plugin, const struct mor_dialect *dialect)
+{
+	struct mor_link_options *link = &plugin->link_options;
+
+	link->frame_limit = dialect->link.frame_limit;
+	link->send_limit = dialect->link.send_limit;
+	link->queue_limit = dialect->link.queue_limit;
+	link->reads = dialect->link.reads;
+	if (dialect->link.reads && dialect->life.shape == MOR_SHAPE_ONE_CALL)
+		link->deframe_flags |= MOR_DEFRAME_EOF_ENDS;
+	if (dialect->serve && dialect->serve->noise_is_breach)
+		link->deframe_flags |= MOR_DEFRAME_STRICT;
+	link->every_fault = dialect->serve && dialect->serve->answer_faults;
+	link->envelope_flags = envelope_flags(plugin);
+	link->ordered = dialect->wire & MOR_WIRE_ANY_REF;
+}
+
+static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect)
+{
+	plugin->stop = dialect->life.stop;
+	plugin->restart = dialect->life.restart;
+	plugin->max_in_flight = dialect->life.max_in_flight;
+	plugin->health.asks = asks_of(dialect);
+	plugin->health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms : dialect->health ? dialect->health->every_ms : 0;
+	plugin->keep.total_ms = dialect->conversation ? dialect->conversation->total_ms : 0;
+	plugin->restart_ms = -1;
+	take_link(plugin, dialect);
 }
 
 int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 {
-	const struct mor_dialect *dialect = plugin->dialect;
 	bool restart = true;
 	int r;
 
-	plugin->stop = dialect->stop;
-	plugin->restart = dialect->restart;
-	plugin->health.every_ms = dialect->health.every_ms;
-	plugin->keep.total_ms = dialect->session_ms;
-	plugin->max_in_flight = dialect->max_in_flight;
-	plugin->link_options.frame_limit = dialect->frame_limit;
-	plugin->link_options.send_limit = dialect->send_limit;
-	plugin->link_options.queue_limit = dialect->queue_limit;
-	plugin->link_options.reads = dialect->reads;
-	if (dialect->reads && dialect->shape == MOR_SHAPE_ONE_CALL)
-		plugin->link_options.deframe_flags |= MOR_DEFRAME_EOF_ENDS;
-	plugin->link_options.envelope_flags = envelope_flags(plugin);
-	if (dialect->wire & MOR_WIRE_NOISE_IS_BREACH)
-		plugin->link_options.deframe_flags |= MOR_DEFRAME_STRICT;
-	if (quirk_is_set(plugin, "leading_zeros"))
-		plugin->link_options.deframe_flags |= MOR_DEFRAME_LEADING_ZEROS;
-	plugin->link_options.every_fault = dialect->wire & MOR_WIRE_ANSWER_FAULTS;
-	plugin->link_options.ordered = dialect->wire & MOR_WIRE_ANY_REF;
-	plugin->restart_ms = -1;
+	take_table(plugin, plugin->dialect);
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
-	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
-	    (r = check_quirks(plugin, err)) < 0 ||
+	    (r = read_quirks(plugin, err)) < 0 || (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = mor_manifest_bool(plugin->manifest, "restart", "enabled", &restart, err)) < 0)
 		return r;
 	if (!restart)
 		plugin->flags |= MORTISE_NO_RESTART;
-	read_watchdog(plugin);
 	return mor_rows_choose(plugin, err);
 }
 
@@ -202,5 +255,5 @@ uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_metho
 		if (strcmp(timeout->method, method) == 0 || (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))
 			return timeout->ms;
 	}
-	return row->timeout_ms;
+	return mor_timing_of(row)->timeout_ms;
 }

@@ -59,6 +59,7 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 		.error = verdict->error,
 		.plugin = plugin,
 		.call = call,
+		.next = { verdict->next.ptr, verdict->next.len },
 	};
 
 	if (!fn || plugin->host->is_copy)
@@ -83,7 +84,10 @@ static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
 static void keep_as_ghost(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
-	uint32_t late_ms = call->method->late_ms ? call->method->late_ms : call->timeout_ms ? call->timeout_ms : LATE_MS;
+	uint32_t late_ms = mor_timing_of(call->method)->late_ms;
+
+	if (!late_ms)
+		late_ms = call->timeout_ms ? call->timeout_ms : LATE_MS;
 
 	call->state = MOR_CALL_LATE;
 	call->in_hand = false;
@@ -159,7 +163,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	switch (purpose) {
 	case MOR_FOR_USER:
 		count(plugin, verdict);
-		if (call->method->keep && sent)
+		if (mor_outcome_of(call->method)->keep && sent)
 			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
@@ -237,19 +241,20 @@ mortise_call *mor_call_only(mortise_plugin *plugin)
 bool mor_call_keeps_slot(const mortise_call *call)
 {
 	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
+	enum mor_late late = mor_timing_of(call->method)->late;
 
 	if (!sent || (call->flags & MORTISE_NOTIFY))
 		return false;
 	/* A greeting that may fail must not hold up the next one. */
 	if (call->method->flags & MOR_M_TOLERANT)
 		return false;
-	return call->method->late == MOR_LATE_DROP || call->method->late == MOR_LATE_CANCEL;
+	return late == MOR_LATE_DROP || late == MOR_LATE_CANCEL;
 }
 
 /* A call that a note settles must be acknowledged first, and sooner; unless all of it may take no longer than that. */
 static bool owes_ack(const mortise_call *call)
 {
-	uint32_t ms = call->method->ack_ms;
+	uint32_t ms = mor_timing_of(call->method)->ack_ms;
 
 	return call->method->settle == MOR_BY_NOTE && ms && !call->acked && (!call->timeout_ms || ms < call->timeout_ms);
 }
@@ -257,7 +262,8 @@ static bool owes_ack(const mortise_call *call)
 /* What a call may take in all, however often it shows signs of life; 0: no such limit. */
 static uint32_t total_ms(const mortise_call *call)
 {
-	uint32_t total = call->method->max_ms, session = call->method->keep ? call->plugin->keep.total_ms : 0;
+	uint32_t total = mor_timing_of(call->method)->max_ms;
+	uint32_t session = mor_outcome_of(call->method)->keep ? call->plugin->keep.total_ms : 0;
 
 	return session && (!total || session < total) ? session : total;
 }
@@ -265,7 +271,7 @@ static uint32_t total_ms(const mortise_call *call)
 uint32_t mor_call_limit_ms(const mortise_call *call)
 {
 	if (owes_ack(call))
-		return call->method->ack_ms;
+		return mor_timing_of(call->method)->ack_ms;
 	return call->timeout_ms ? call->timeout_ms : total_ms(call);
 }
 
@@ -293,7 +299,7 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 static void timed_out(mortise_call *call, uint32_t ms)
 {
 	mortise_plugin *plugin = call->plugin;
-	bool kill = call->method->late == MOR_LATE_KILL;
+	bool kill = mor_timing_of(call->method)->late == MOR_LATE_KILL;
 	mortise_error error;
 
 	plugin->counters.timeouts++;
@@ -340,15 +346,15 @@ static void late_timed_out(mortise_call *call)
 /* When the time limit of a sent call is up, as its clock counts. */
 static int64_t deadline(const mortise_call *call)
 {
-	const struct mor_method *row = call->method;
+	const struct mor_timing *timing = mor_timing_of(call->method);
 	int64_t from = call->sent_ms, due;
 
-	if (row->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_word_ms > from)
+	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_word_ms > from)
 		from = call->plugin->last_word_ms;
-	if (row->clock == MOR_FROM_PIECE && call->piece_ms > from)
+	if (timing->clock == MOR_FROM_PIECE && call->piece_ms > from)
 		from = call->piece_ms;
 	if (owes_ack(call))
-		return call->sent_ms + row->ack_ms;
+		return call->sent_ms + timing->ack_ms;
 	due = from + call->timeout_ms;
 	if (total_ms(call) && (!call->timeout_ms || due > call->sent_ms + total_ms(call)))
 		due = call->sent_ms + total_ms(call);

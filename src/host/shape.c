@@ -13,7 +13,7 @@
 void mor_shape_sent(mortise_plugin *plugin)
 {
 	plugin->spent = true;
-	if (plugin->dialect->shape == MOR_SHAPE_ONE_CALL)
+	if (plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)
 		plugin->link->ops->close_input(plugin->link); /* once the request is written */
 }
 
@@ -21,7 +21,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	if (plugin->dialect->shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
+	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
 		return false;
 	if (plugin->held.len) {
 		plugin->counters.dropped++;
@@ -37,14 +37,14 @@ void mor_shape_settled(mortise_plugin *plugin)
 	if (mor_shape_is_session(plugin) || !plugin->spent || !plugin->link || plugin->state != MORTISE_READY)
 		return;
 	plugin->resumes = true;
-	mor_supervise_stop(plugin, plugin->dialect->shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MORTISE_STOPPED,
+	mor_supervise_stop(plugin, plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MORTISE_STOPPED,
 			   "its call is over");
 }
 
 /* What becomes of a call whose process has ended without a word. */
 static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	if (plugin->dialect->shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->spent)
+	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->spent)
 		return;
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->session.name, how->text,
 		 plugin->truncated[0] ? "; " : "", plugin->truncated,

@@ -71,7 +71,7 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
  * embedder's decision. */
 static bool is_client(const mortise_plugin *plugin)
 {
-	return plugin->dialect->wire & MOR_WIRE_PLUGIN_GREETS;
+	return plugin->dialect->serve;
 }
 
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
@@ -397,7 +397,7 @@ static void on_broken(void *arg, const char *what)
 			mor_ladder_climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
 		return;
 	}
-	if (plugin->spent && (plugin->link->input_broken || plugin->dialect->shape == MOR_SHAPE_ONE_CALL)) {
+	if (plugin->spent && (plugin->link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
 		/* It has its one call. No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
 		mor_call_written(plugin, plugin->link->queued);
 		return;

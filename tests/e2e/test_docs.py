@@ -9,8 +9,10 @@ import unittest
 from support import Case, ROOT
 
 PAGES = sorted((ROOT / "docs/dialects").glob("*.md")) + sorted((ROOT / "docs/reference").glob("*.md"))
-DIALECTS = {"plain": "plain", "yams": "yams", "ayiou": "ayiou", "gassist": "gassist", "kythe": "kythe",
-            "sunscreen": "sunscreen", "sunscreen-json": "sunscreen"}  # dialect: its page
+REGISTRY = re.search(r"^dialects = \[(.*?)\]", (ROOT / "src/dialect/meson.build").read_text(), re.M | re.S).group(1)
+# Each dialect and its page: that of its name, or of the name before the first "-".
+DIALECTS = {name: name if (ROOT / f"docs/dialects/{name}.md").is_file() else name.split("-")[0]
+            for name in re.findall(r"'([^']+)'", REGISTRY)}
 INDEX = {"index": "index", "hostile": "index_hostile", "view": "index_view", "resume": "index_resume", "clang": "index_clang"}
 PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|hostile|view|resume|clang)[:/]\S+$")
 

@@ -81,10 +81,10 @@ static uint32_t shortest_limit(const struct call *call, const mortise_plugin *pl
 
 	if (!row)
 		return ms;
-	ms = least(ms, row->max_ms);
+	ms = least(ms, mor_timing_of(row)->max_ms);
 	if (row->settle == MOR_BY_NOTE)
-		ms = least(ms, row->ack_ms);
-	return row->keep ? least(ms, plugin->keep.total_ms) : ms;
+		ms = least(ms, mor_timing_of(row)->ack_ms);
+	return mor_outcome_of(row)->keep ? least(ms, plugin->keep.total_ms) : ms;
 }
 
 /* A time-out of a plugin that goes on must be the call's own, and not early. */
@@ -135,7 +135,7 @@ void check_queue(const struct call *call)
 
 	if (!plugin || call->orphaned)
 		return;
-	most = plugin->dialect->max_waiting ? plugin->dialect->max_waiting : 65536;
+	most = plugin->dialect->life.max_waiting ? plugin->dialect->life.max_waiting : 65536;
 	if (call->pool)
 		most = call->pool->max_queue + call->pool->count * call->pool->handle->per_worker;
 	for (unsigned i = 0; i < world.open_count; i++) {
@@ -243,7 +243,7 @@ static void check_time(const struct call *call)
 		model_fault("call %u has waited for %lld ms, allowed were %u", call->token, (long long)(now - call->since_ms), call->queue_ms);
 	if (from < 0 || !call->proc || !call->timeout_ms || call->note || (call->pool && !is_with(call, call->proc)))
 		return;
-	if (call->row && call->row->clock != MOR_FROM_WRITE && call->proc->heard_ms > from)
+	if (call->row && mor_timing_of(call->row)->clock != MOR_FROM_WRITE && call->proc->heard_ms > from)
 		from = call->proc->heard_ms;
 	if (now - from >= call->timeout_ms)
 		model_fault("call %u has been under way for %lld ms, allowed were %u", call->token, (long long)(now - from), call->timeout_ms);

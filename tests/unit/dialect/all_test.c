@@ -87,7 +87,7 @@ static bool is_pointer(const char *pointer)
 
 static void check_pointers(const struct mor_dialect *d, const struct mor_method *m)
 {
-	const char *const pointers[] = { m->ref, m->data, m->ok && *m->ok == '!' ? m->ok + 1 : m->ok, m->why, m->code, m->level, m->keep };
+	const char *const pointers[] = { mor_outcome_of(m)->ref, mor_outcome_of(m)->data, mor_outcome_of(m)->ok && *mor_outcome_of(m)->ok == '!' ? mor_outcome_of(m)->ok + 1 : mor_outcome_of(m)->ok, mor_outcome_of(m)->why, mor_outcome_of(m)->code, mor_outcome_of(m)->level, mor_outcome_of(m)->keep };
 
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++)
 		if (pointers[i] && !is_pointer(pointers[i]))
@@ -112,12 +112,14 @@ static void test_pointers_and_quirks(void **state)
 	each_row(check_pointers);
 	each_row(check_when);
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
-		const char *const pointers[] = { (*d)->recoverable, (*d)->interfaces, (*d)->health.at };
+		const struct mor_offer *offer = (*d)->offer;
+		const char *const pointers[] = { (*d)->recoverable, (*d)->called, offer ? offer->interfaces : NULL,
+						 (*d)->health ? (*d)->health->at : NULL };
 
 		for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++)
 			if (pointers[i] && !is_pointer(pointers[i]))
 				fail_msg("%s: \"%s\" is no JSON pointer", (*d)->name, pointers[i]);
-		for (const struct mor_inferred *in = (*d)->inferred; in && in->at; in++)
+		for (const struct mor_inferred *in = offer ? offer->inferred : NULL; in && in->at; in++)
 			assert_true(is_pointer(in->at) && in->interface);
 		for (const struct mor_quirk *q = (*d)->quirks; q && q->name; q++) {
 			if (!is_text(q->doc))
@@ -170,15 +172,15 @@ static void check_limits(const struct mor_dialect *d, const struct mor_method *m
 {
 	bool waited_for = m->from == MOR_FROM_HOST ? m->settle != MOR_BY_WRITE : m->role == MOR_ROLE_HELLO;
 
-	if (waited_for && !m->timeout_ms)
+	if (waited_for && !mor_timing_of(m)->timeout_ms)
 		COMPLAIN(d, m, "no time limit");
-	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST && m->ack_ms > m->timeout_ms)
+	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST && mor_timing_of(m)->ack_ms > mor_timing_of(m)->timeout_ms)
 		COMPLAIN(d, m, "the acknowledgement may take longer than the whole");
-	if (m->max_ms && (m->max_ms < m->timeout_ms || m->clock == MOR_FROM_WRITE))
+	if (mor_timing_of(m)->max_ms && (mor_timing_of(m)->max_ms < mor_timing_of(m)->timeout_ms || mor_timing_of(m)->clock == MOR_FROM_WRITE))
 		COMPLAIN(d, m, "max_ms can never matter");
 	if ((m->flags & MOR_M_NOTE) && m->settle != MOR_BY_WRITE)
 		COMPLAIN(d, m, "a notification that is answered");
-	if (m->settle >= MOR_BY_NOTE && m->settle <= MOR_BY_FIRST && !mor_dialect_role(d, MOR_ROLE_DONE, NULL))
+	if (m->from == MOR_FROM_HOST && m->settle >= MOR_BY_NOTE && m->settle <= MOR_BY_FIRST && !mor_dialect_role(d, MOR_ROLE_DONE, NULL))
 		COMPLAIN(d, m, "settled by a note, and there is none");
 }
 
@@ -187,15 +189,37 @@ static void test_limits(void **state)
 	(void)state;
 	each_row(check_limits);
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
-		if (!(*d)->stop.term_ms || !(*d)->stop.kill_ms || (*d)->stop.bye_ms > (*d)->stop.term_ms)
+		const struct mor_dialect_life *life = &(*d)->life;
+
+		if (!life->stop.term_ms || !life->stop.kill_ms || life->stop.bye_ms > life->stop.term_ms)
 			fail_msg("%s: the stop ladder's times", (*d)->name);
-		if (!(*d)->frame_limit || !(*d)->queue_limit)
+		if (!(*d)->link.frame_limit || !(*d)->link.queue_limit)
 			fail_msg("%s: no limit on messages", (*d)->name);
-		if ((*d)->shape == MOR_SHAPE_SESSION && (!(*d)->restart.first_ms || !(*d)->restart.intensity || !(*d)->restart.period_ms))
+		if (life->shape == MOR_SHAPE_SESSION && (!life->restart.first_ms || !life->restart.intensity || !life->restart.period_ms))
 			fail_msg("%s: restart", (*d)->name);
-		if ((*d)->health.flags && (!(*d)->health.every_ms || !mor_dialect_role(*d, MOR_ROLE_PING, NULL)))
-			fail_msg("%s: health without time or method", (*d)->name);
-		assert_true(!((*d)->health.flags & MOR_HEALTH_KILL) || (*d)->health.misses);
+	}
+}
+
+/* A part and the rows that bring it to life belong together. */
+static void test_parts(void **state)
+{
+	(void)state;
+	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
+		const struct mor_method *take = mor_dialect_plugin_role(*d, MOR_ROLE_TAKE);
+		const struct mor_method *finish = mor_dialect_plugin_role(*d, MOR_ROLE_FINISH);
+
+		if (((*d)->health || (*d)->watchdog) != !!mor_dialect_role(*d, MOR_ROLE_PING, NULL))
+			fail_msg("%s: a ping without health or watchdog, or the other way round", (*d)->name);
+		if ((*d)->watchdog && (!(*d)->watchdog->every_ms || !(*d)->watchdog->misses))
+			fail_msg("%s: the watchdog's numbers", (*d)->name);
+		if (!(*d)->conversation != !mor_dialect_role(*d, MOR_ROLE_INPUT, NULL))
+			fail_msg("%s: a conversation without input, or the other way round", (*d)->name);
+		if (!(*d)->serve != !mor_dialect_plugin_role(*d, MOR_ROLE_HELLO))
+			fail_msg("%s: serve without a greeting of the plugin, or the other way round", (*d)->name);
+		if ((take && take->settle == MOR_BY_NOTE) != !!finish)
+			fail_msg("%s: work that is taken and never finished, or the other way round", (*d)->name);
+		if ((*d)->offer && !(*d)->offer->interfaces)
+			fail_msg("%s: an offer of nothing", (*d)->name);
 	}
 }
 
@@ -440,7 +464,7 @@ static void test_page_is_whole(void **state)
 			for (const struct mor_field *f = m->params; f && f->name; f++)
 				if (!strstr(page.data, strcmp(f->name, "*") == 0 ? "(any other)" : f->name))
 					COMPLAIN(*d, m, "param %s is not on the page", f->name);
-			if (m->keep && !strstr(page.data, m->keep))
+			if (mor_outcome_of(m)->keep && !strstr(page.data, mor_outcome_of(m)->keep))
 				COMPLAIN(*d, m, "keep is not on the page");
 			if (m->when && !strstr(page.data, m->when))
 				COMPLAIN(*d, m, "when is not on the page");
@@ -449,10 +473,10 @@ static void test_page_is_whole(void **state)
 			assert_non_null(strstr(page.data, c->name));
 		for (const struct mor_quirk *q = (*d)->quirks; q && q->name; q++)
 			assert_non_null(strstr(page.data, q->name));
-		assert_true(!(*d)->session_ms || strstr(page.data, "a session in all"));
-		assert_true(!(*d)->restart.clean || strstr(page.data, "After exit 0"));
-		assert_true(!(*d)->reads || strstr(page.data, "Also read"));
-		assert_true(!((*d)->health.flags & MOR_HEALTH_LEARN) || strstr(page.data, "While it works"));
+		assert_true(!(*d)->conversation || strstr(page.data, "a session in all"));
+		assert_true(!(*d)->life.restart.clean || strstr(page.data, "After exit 0"));
+		assert_true(!(*d)->link.reads || strstr(page.data, "Also read"));
+		assert_true(!(*d)->watchdog || !(*d)->watchdog->learn || strstr(page.data, "While it works"));
 		mor_buf_fini(&page);
 	}
 }
@@ -460,7 +484,7 @@ static void test_page_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_texts),	   MOR_TEST(test_pointers_and_quirks), MOR_TEST(test_actions),	     MOR_TEST(test_limits),
+		MOR_TEST(test_texts),	   MOR_TEST(test_pointers_and_quirks), MOR_TEST(test_actions),	     MOR_TEST(test_limits), MOR_TEST(test_parts),
 		MOR_TEST(test_validation), MOR_TEST(test_templates),	       MOR_TEST(test_page_is_whole),
 	};
 

@@ -24,16 +24,16 @@ static void test_yams_times(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		assert_int_equal(row(cases[i].name)->timeout_ms, cases[i].timeout_ms);
+		assert_int_equal(mor_timing_of(row(cases[i].name))->timeout_ms, cases[i].timeout_ms);
 	for (const struct mor_method *m = NULL; (m = mor_dialect_role(yams, MOR_ROLE_CALL, m));) {
-		assert_int_equal(m->late_ms, 5000);
-		assert_int_equal(m->late, MOR_LATE_DROP);
+		assert_int_equal(mor_timing_of(m)->late_ms, 5000);
+		assert_int_equal(mor_timing_of(m)->late, MOR_LATE_DROP);
 	}
-	assert_int_equal(yams->stop.term_ms, 5000);
-	assert_true(yams->stop.bye_ms + 1000 <= yams->stop.term_ms);
-	assert_int_equal(yams->health.every_ms, 30000);
-	assert_int_equal(yams->max_in_flight, 1);
-	assert_int_equal(yams->frame_limit, 256 * 1024 * 1024);
+	assert_int_equal(yams->life.stop.term_ms, 5000);
+	assert_true(yams->life.stop.bye_ms + 1000 <= yams->life.stop.term_ms);
+	assert_int_equal(yams->health->every_ms, 30000);
+	assert_int_equal(yams->life.max_in_flight, 1);
+	assert_int_equal(yams->link.frame_limit, 256 * 1024 * 1024);
 }
 
 static void test_yams_needs(void **state)
@@ -45,8 +45,8 @@ static void test_yams_needs(void **state)
 	assert_null(row("ghidra.analyze")->needs);
 	assert_true(row("plugin.init")->flags & MOR_M_OPTIONAL);
 	assert_false(row("handshake.manifest")->flags & (MOR_M_OPTIONAL | MOR_M_TOLERANT));
-	assert_string_equal(row("extractor.extract")->ok, "/success");
-	assert_string_equal(row("extractor.extract")->why, "/error");
+	assert_string_equal(mor_outcome_of(row("extractor.extract"))->ok, "/success");
+	assert_string_equal(mor_outcome_of(row("extractor.extract"))->why, "/error");
 }
 
 static const struct mor_field *field(const struct mor_field *fields, const char *name)
@@ -99,21 +99,21 @@ static void test_ayiou_times(void **state)
 	const struct mor_dialect *ayiou = mor_dialect_find("ayiou");
 
 	(void)state;
-	assert_int_equal(ayiou_row(MOR_ROLE_HELLO, "metadata")->timeout_ms, 5000);
-	assert_int_equal(ayiou_row(MOR_ROLE_INIT, "lifecycle")->timeout_ms, 30000);
-	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "lifecycle")->timeout_ms, 30000);
-	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "matches")->timeout_ms, 2000);
-	assert_int_equal(ayiou_row(MOR_ROLE_CALL, "handle")->timeout_ms, 30000);
+	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_HELLO, "metadata"))->timeout_ms, 5000);
+	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_INIT, "lifecycle"))->timeout_ms, 30000);
+	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "lifecycle"))->timeout_ms, 30000);
+	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "matches"))->timeout_ms, 2000);
+	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "handle"))->timeout_ms, 30000);
 	for (const struct mor_method *m = NULL; (m = mor_dialect_role(ayiou, MOR_ROLE_CALL, m));)
-		assert_int_equal(m->late_ms, 30000);
-	assert_int_equal(ayiou->max_in_flight, 1);
-	assert_int_equal(ayiou->max_waiting, 1024);
-	assert_int_equal(ayiou->frame_limit, 16 * 1024 * 1024);
-	assert_int_equal(ayiou->restart.intensity, 3);
-	assert_int_equal(ayiou->restart.period_ms, 20000);
-	assert_int_equal(ayiou->stop.bye_ms, 5000);
-	assert_int_equal(ayiou->stop.term_ms, 6000);
-	assert_int_equal(ayiou->stop.kill_ms, 2000);
+		assert_int_equal(mor_timing_of(m)->late_ms, 30000);
+	assert_int_equal(ayiou->life.max_in_flight, 1);
+	assert_int_equal(ayiou->life.max_waiting, 1024);
+	assert_int_equal(ayiou->link.frame_limit, 16 * 1024 * 1024);
+	assert_int_equal(ayiou->life.restart.intensity, 3);
+	assert_int_equal(ayiou->life.restart.period_ms, 20000);
+	assert_int_equal(ayiou->life.stop.bye_ms, 5000);
+	assert_int_equal(ayiou->life.stop.term_ms, 6000);
+	assert_int_equal(ayiou->life.stop.kill_ms, 2000);
 }
 
 static void test_ayiou_defaults(void **state)
@@ -156,16 +156,16 @@ static void test_plain(void **state)
 	const struct mor_dialect *plain = mor_dialect_find("plain");
 
 	(void)state;
-	assert_int_equal(plain->max_in_flight, 0);
-	assert_int_equal(plain->framing, MOR_FRAMING_LINES);
-	assert_int_equal(plain->queue_limit, 64 * 1024 * 1024);
-	assert_true(plain->frame_limit > 64 * 1024 * 1024 + 4096);
-	assert_int_equal(plain->stop.bye_ms, 0);
-	assert_int_equal(plain->stop.term_ms, 2000);
-	assert_int_equal(plain->restart.first_ms, 100);
-	assert_int_equal(plain->restart.cap_ms, 10000);
-	assert_int_equal(plain->restart.intensity, 5);
-	assert_int_equal(plain->restart.period_ms, 60000);
+	assert_int_equal(plain->life.max_in_flight, 0);
+	assert_int_equal(plain->link.framing, MOR_FRAMING_LINES);
+	assert_int_equal(plain->link.queue_limit, 64 * 1024 * 1024);
+	assert_true(plain->link.frame_limit > 64 * 1024 * 1024 + 4096);
+	assert_int_equal(plain->life.stop.bye_ms, 0);
+	assert_int_equal(plain->life.stop.term_ms, 2000);
+	assert_int_equal(plain->life.restart.first_ms, 100);
+	assert_int_equal(plain->life.restart.cap_ms, 10000);
+	assert_int_equal(plain->life.restart.intensity, 5);
+	assert_int_equal(plain->life.restart.period_ms, 60000);
 	assert_standard_codes("plain");
 }
 
@@ -177,10 +177,10 @@ static void test_kythe(void **state)
 	const struct mor_dialect *kythe = mor_dialect_find("kythe");
 
 	(void)state;
-	assert_int_equal(kythe->framing, MOR_FRAMING_DECIMAL);
-	assert_int_equal(kythe->frame_limit, 256 * 1024 * 1024);
-	assert_true(kythe->stop.hold && kythe->stop.term_ms == 10000); /* R13 of docs/dialects/kythe.md */
-	assert_int_equal(kythe->restart.clean, 5);		       /* decision 17 */
+	assert_int_equal(kythe->link.framing, MOR_FRAMING_DECIMAL);
+	assert_int_equal(kythe->link.frame_limit, 256 * 1024 * 1024);
+	assert_true(kythe->life.stop.hold && kythe->life.stop.term_ms == 10000); /* R13 of docs/dialects/kythe.md */
+	assert_int_equal(kythe->life.restart.clean, 5);		       /* decision 17 */
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		assert_string_equal(mor_dialect_code_name(kythe, codes[i].code), codes[i].name);
 	assert_int_equal(mor_dialect_code_for(kythe, MORTISE_EPROTO, 0), -1);
@@ -212,16 +212,16 @@ static void test_gassist_limits(void **state)
 	const struct mor_dialect *d = mor_dialect_find("gassist");
 
 	(void)state;
-	assert_int_equal(d->frame_limit, 64 * 1024 * 1024);
-	assert_int_equal(d->send_limit, 10 * 1024 * 1024);
-	assert_int_equal(d->session_ms, 5 * 60 * 1000);
-	assert_int_equal(d->health.every_ms, 2000);
-	assert_int_equal(d->health.misses, 2);
-	assert_int_equal(mor_dialect_role(d, MOR_ROLE_PING, NULL)->timeout_ms, 1000);
-	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->ack_ms, 2000);
-	assert_int_equal(mor_dialect_role(d, MOR_ROLE_INPUT, NULL)->timeout_ms, 30000);
-	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->timeout_ms, 30000);
-	assert_int_equal(mor_dialect_role(d, MOR_ROLE_CALL, NULL)->late, MOR_LATE_KILL);
+	assert_int_equal(d->link.frame_limit, 64 * 1024 * 1024);
+	assert_int_equal(d->link.send_limit, 10 * 1024 * 1024);
+	assert_int_equal(d->conversation->total_ms, 5 * 60 * 1000);
+	assert_int_equal(d->watchdog->every_ms, 2000);
+	assert_int_equal(d->watchdog->misses, 2);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_PING, NULL))->timeout_ms, 1000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_INPUT, NULL))->ack_ms, 2000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_INPUT, NULL))->timeout_ms, 30000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_CALL, NULL))->timeout_ms, 30000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_CALL, NULL))->late, MOR_LATE_KILL);
 	assert_int_equal(mor_dialect_code_for(d, MORTISE_ETIMEOUT, 0), -2);
 	assert_string_equal(mor_dialect_code_name(d, -3), "Rate limited");
 }
@@ -233,20 +233,20 @@ static void test_sane(void **state)
 		const struct mor_dialect *d = mor_dialects()[i];
 
 		assert_true(d->title && d->doc && d->example && d->spec_url);
-		assert_true(d->stop.bye_ms <= d->stop.term_ms);
-		if (d->wire & MOR_WIRE_PLUGIN_GREETS)
+		assert_true(d->life.stop.bye_ms <= d->life.stop.term_ms);
+		if (d->serve)
 			assert_int_equal(mor_dialect_role(d, MOR_ROLE_HELLO, NULL)->from, MOR_FROM_PLUGIN);
 		check_pointer(d->recoverable);
-		check_pointer(d->interfaces);
-		check_pointer(d->health.at);
+		check_pointer(d->offer ? d->offer->interfaces : NULL);
+		check_pointer(d->health ? d->health->at : NULL);
 		for (const struct mor_method *m = d->methods; m->name; m++) {
 			assert_non_null(m->doc);
 			check_fields(m->params);
 			check_fields(m->result);
-			check_pointer(m->ref);
-			check_pointer(m->data);
-			check_pointer(m->ok);
-			check_pointer(m->why);
+			check_pointer(mor_outcome_of(m)->ref);
+			check_pointer(mor_outcome_of(m)->data);
+			check_pointer(mor_outcome_of(m)->ok);
+			check_pointer(mor_outcome_of(m)->why);
 		}
 		for (const struct mor_quirk *q = d->quirks; q && q->name; q++)
 			assert_non_null(q->doc);

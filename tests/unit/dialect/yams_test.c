@@ -9,12 +9,12 @@
 #include "json_of.h"
 
 struct test_session {
-	struct mor_session session; /* first: the hooks get a pointer to it */
+	struct mor_peer session; /* first: the hooks get a pointer to it */
 	const char *init_params;
 	char warnings[1024];
 };
 
-__attribute__((format(printf, 2, 3))) static void on_warn(struct mor_session *session, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void on_warn(struct mor_peer *session, const char *format, ...)
 {
 	struct test_session *test = (struct test_session *)session;
 	size_t used = strlen(test->warnings);
@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void on_warn(struct mor_session *se
 	va_end(args);
 }
 
-static const char *on_quirk(struct mor_session *session, const char *name)
+static const char *on_quirk(struct mor_peer *session, const char *name)
 {
 	assert_string_equal(name, "init_params");
 	return ((struct test_session *)session)->init_params;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sunscreen-json: what the upstream runtime of Sunscreen speaks. sunscreen.c says how the two differ. */
+#include "dialect/internal.h"
+
+#define FRAME_LIMIT (16 * MOR_MIB)
+
+static const struct mor_timing run_timing = MOR_SUNSCREEN_RUN;
+
+#define PARAMS(kinds) \
+	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", .fields = mor_strings }, \
+	{ .name = "command", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name of the command or hook" }, \
+	{ .name = "kind", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = kinds, .doc = "As the manifest says" }, \
+	{ .name = "plugin", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name in the manifest" }, \
+	{ .name = "scratch", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "A directory it may write" }, \
+	{ .name = "workspace", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute path of the workspace" }
+
+static const struct mor_field command_params[] = { PARAMS("app|scaffold"), { 0 } };
+static const struct mor_field hook_params[] = { PARAMS("hook"), { 0 } };
+
+static const struct mor_method methods[] = {
+	{
+		.name = "sunscreen.command/run",
+		.action = "*",
+		.role = MOR_ROLE_CALL,
+		.timing = &run_timing,
+		.params = command_params,
+		.spec = "src/plugin/stdio.rs",
+		.doc = "Run a command. Its result is any JSON.",
+	},
+	{
+		.name = "sunscreen.hook/run",
+		.action = "hook:*",
+		.role = MOR_ROLE_CALL,
+		.timing = &run_timing,
+		.params = hook_params,
+		.spec = "src/plugin/stdio.rs",
+		.doc = "Run a hook.",
+	},
+	{ 0 },
+};
+
+static const struct mor_code codes[] = { MOR_CODES_JSONRPC, { 0 } };
+
+const struct mor_dialect mor_dialect_sunscreen_json = {
+	.name = "sunscreen-json",
+	.title = "Sunscreen plugins as the upstream runtime calls them, by sunscreen-plugin.json",
+	.spec_url = "https://github.com/Pantani/sunscreen",
+	.doc = "Each call is a process of its own: one request with Content-Length, the end of its input, one answer, an exit "
+	       "with status 0. Any other status fails the call. The answer's id does not matter, and a bare JSON text will do.",
+	.manifest = "sunscreen-plugin.json",
+	.link = {
+		.framing = MOR_FRAMING_HEADERS,
+		.reads = 1 << MOR_FRAMING_LINES,
+		.frame_limit = FRAME_LIMIT,
+		.queue_limit = FRAME_LIMIT,
+	},
+	.wire = MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_ANY_REPLY_ID,
+	.life = {
+		.shape = MOR_SHAPE_ONE_CALL,
+		.env = MOR_ENVIRON_BARE,
+		.confine = MOR_CONFINED,
+		.max_in_flight = 1,
+		.max_waiting = 64,
+		.stop = { .term_ms = 1000, .kill_ms = 1000 },
+	},
+	.methods = methods,
+	.codes = codes,
+	.hooks = &mor_sunscreen_json_hooks,
+	.example = "mortise run PLUGIN hello Alice --workspace DIR",
+};
