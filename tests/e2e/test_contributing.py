@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONTRIBUTING.md: the first changes work as printed. They are made in a copy of the sources; conversations are played with
+the build at hand, code is compiled by itself. MORTISE_BUILD names the build directory (default: build)."""
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import BUILD, Case, LIMIT, ROOT
+
+PLAYER = BUILD / "tests/unit/host/talk-player"
+COMPILE = ["gcc", "-fsyntax-only", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc"]
+
+
+class FirstChanges(Case):
+    def setUp(self):
+        super().setUp()
+        page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        self.section = {title: text for title, text in re.findall(r"^### (.+?)\n(.*?)(?=^##)", page, re.M | re.S)}
+
+    def blocks(self, title):
+        return re.findall(r"^```\w*\n(.*?)^```", self.section[title], re.M | re.S)
+
+    def copy(self):
+        tree = self.dir / "tree"
+        for part in ("include", "src"):
+            shutil.copytree(ROOT / part, tree / part)
+        return tree
+
+    def insert(self, file, before, text):
+        """Puts the text before the last place that begins so."""
+        old = file.read_text(encoding="utf-8")
+        self.assertIn(before, old, f"{file.name} has no such place any more: change CONTRIBUTING.md")
+        at = old.rindex(before)
+        file.write_text(old[:at] + text + old[at:], encoding="utf-8")
+
+    def compiles(self, tree, file):
+        done = subprocess.run([*COMPILE, file], cwd=tree, capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def plays(self, text):
+        script = self.dir / "printed.talk"
+        script.write_text(text, encoding="utf-8")
+        done = subprocess.run([PLAYER, script], capture_output=True, text=True, timeout=LIMIT)
+        return done.returncode == 0, done.stdout + done.stderr
+
+    def test_a_test(self):
+        [script] = self.blocks("A test")
+        passes, said = self.plays(script)
+        self.assertTrue(passes, said)
+        self.assertFalse(self.plays(script.replace("* result 42", "* result 43"))[0])
+
+    def test_a_row(self):
+        row, fields, lines = self.blocks("A row of a dialect")
+        tree = self.copy()
+        table = tree / "src/dialect/yams.c"
+        self.insert(table, '\t{\n\t\t.name = "*",', row)
+        self.insert(table, "static const struct mor_method ", fields)
+        self.compiles(tree, "src/dialect/yams.c")
+        before = (ROOT / "tests/talk/yams/plugin-note.talk").read_text(encoding="utf-8")
+        self.assertTrue(self.plays(before)[0])
+        self.assertFalse(self.plays(before + lines)[0], "without the row the script must fail")
+
+    def test_a_command(self):
+        [command] = self.blocks("A command")
+        tree = self.copy()
+        (tree / "src/cli/kinds.c").write_text(command, encoding="utf-8")
+        self.insert(tree / "src/cli/cli.h", ";\nextern const struct mor_option mor_common_options[]", ", mor_command_kinds")
+        self.insert(tree / "src/cli/commands_all.c", "&mor_command_completion", "&mor_command_kinds, ")
+        self.compiles(tree, "src/cli/kinds.c")
+        self.compiles(tree, "src/cli/commands_all.c")
+        self.assertRegex((ROOT / "src/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
+
+
+if __name__ == "__main__":
+    unittest.main()
