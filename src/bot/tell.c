@@ -15,6 +15,7 @@ static const struct {
 	const char *our_begin, *our_end;
 } words[] = {
 	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ", " = \"DURATION\" } in the bot's file gives it longer" },
+	{ " (--dialect, --framing)", "", "", "" }, /* a bot has but one */
 	{ "restart.intensity, restart.period", "", "max_restarts in the bot's file", "" },
 };
 
@@ -56,6 +57,14 @@ static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 		mor_note_slice(run->console, mor_buf_view(&json));
 }
 
+/* The host's texts begin with the plugin's name; so does the line. */
+static const char *without_name(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2 : text;
+}
+
 static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event, const char *given,
 		 mortise_json data)
 {
@@ -70,6 +79,8 @@ static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 		tell_json(run, seat, what, event, text, data);
 		return;
 	}
+	if (seat)
+		text = without_name(text, seat->name);
 	if (event)
 		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line", (unsigned long long)event);
 	mor_note(run->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",

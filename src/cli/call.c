@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "console/args.h"
 #include "cli/cli.h"
 #include "console/report.h"
@@ -83,6 +84,22 @@ static int take_whole(struct run *run, const char *word, bool keys_follow, morti
 	return mor_tree_merge(&run->params, mor_doc_root(doc));
 }
 
+#define EXPECTED "expected KEY=VALUE or a JSON object"
+
+/* The words before it may not have been meant as they were taken, so it is told what they are. */
+static int no_argument(const struct run *run, const char *word, mortise_error *err)
+{
+	char shown[100], plugin[100], method[100];
+
+	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
+	mor_excerpt(mor_slice_of(run->method), method, sizeof(method));
+	if (!run->typed)
+		return mor_fail(err, MORTISE_EINPUT, "argument \"%s\": " EXPECTED
+				" (the plugin is the command after \"--\", METHOD is \"%s\")", shown, method);
+	return mor_fail(err, MORTISE_EINPUT, "argument \"%s\": " EXPECTED " (PLUGIN is \"%s\", METHOD is \"%s\")", shown,
+			mor_excerpt(mor_slice_of(run->typed), plugin, sizeof(plugin)), method);
+}
+
 /* No arguments at all is "absent", not {}: some methods take no params. */
 static int take_arguments(struct run *run, mortise_error *err)
 {
@@ -94,8 +111,11 @@ static int take_arguments(struct run *run, mortise_error *err)
 		r = take_whole(run, words->item[0], words->count > 1, err);
 		i = 1;
 	}
-	for (; i < words->count && r == 0; i++)
+	for (; i < words->count && r == 0; i++) {
+		if (!mor_args_is_pair(words->item[i]))
+			return no_argument(run, words->item[i], err);
 		r = mor_args_pair(&run->params, "argument", words->item[i], err);
+	}
 	if (r < 0 || mor_tree_empty(&run->params))
 		return r;
 	mor_buf_reset(&run->json, SIZE_MAX);
@@ -314,7 +334,7 @@ const struct mor_command mor_command_call = {
 		       "  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"
 		       "  KEY=@FILE         a file's text; KEY=@base64:FILE its bytes\n"
 		       "  A.B=VALUE         a member of the object A",
-	.examples = "mortise call ./plugins/elf-text extractor.supports mime_type=application/x-executable extension=.elf\n"
+	.examples = "mortise call build/plugins/elf-text extractor.supports mime_type=application/x-executable extension=.elf\n"
 		    "mortise call --dialect plain add '[1, 2]' -- python3 adder.py\n"
 		    "mortise call ghidra ghidra.getEntities source.type=bytes source.data=@base64:/bin/true --pages",
 	.options = groups,

@@ -97,9 +97,9 @@ const struct mor_command mor_command_extract = {
 	.description = "FILE - is stdin. One file gives its content, several give a heading each; --json gives one line\n"
 		       "per file with content, metadata and stats. A file that fails is told on stderr, and the others go\n"
 		       "on; the exit code is then 1 (of a single file: that of its error).",
-	.examples = "mortise extract /bin/true --plugin ./plugins/elf-text\n"
-		    "mortise extract -j 8 --json /usr/lib/*.so --plugin ./plugins/elf-text > rows.ndjson\n"
-		    "cat core | mortise extract - --mime application/x-coredump --plugin ./plugins/elf-text",
+	.examples = "mortise extract /bin/true --plugin build/plugins/elf-text\n"
+		    "mortise extract -j 8 --json /usr/lib/*.so --plugin build/plugins/elf-text > rows.ndjson\n"
+		    "cat core | mortise extract - --mime application/x-coredump --plugin build/plugins/elf-text",
 	.options = groups,
 	.args_size = sizeof(struct extract_args),
 	.common = FIELD(common),

@@ -336,7 +336,7 @@ const struct mor_command mor_command_info = {
 	.words = "plugin",
 	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it politely.\n"
 		       "Configuration that the plugin applied otherwise than it was given is marked.",
-	.examples = "mortise info ./plugins/elf-text\nmortise info --no-start ./plugins/elf-text\n"
+	.examples = "mortise info build/plugins/elf-text\nmortise info --no-start build/plugins/elf-text\n"
 		    "mortise info --dialect yams --config max_functions=10 --json plugin.py",
 	.options = groups,
 	.args_size = sizeof(struct info_args),

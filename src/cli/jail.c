@@ -167,9 +167,14 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 	return result->exit_code;
 }
 
+/* Where other programs may not be started their directories are not there (t1), and a shell says "not found". */
+enum { SHELL_FOUND_NO_PROGRAM = 127 };
+
 static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result, int r,
 		  const mortise_error *err)
 {
+	const struct jail_args *args = cli->args;
+
 	if (r == MORTISE_EVIOLATION)
 		return report_violation(cli, opt->name, result, err);
 	if (r == MORTISE_EINVAL)
@@ -180,6 +185,8 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 		mor_note(cli->console, "timeout: %s: its wall time was over", opt->name);
 	else if (cli->console->verbose)
 		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
+	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && !args->spawn)
+		mor_note(cli->console, "note: %s can start no other programs: it was not given --spawn", opt->name);
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
@@ -245,6 +252,7 @@ const struct mor_command mor_command_jail = {
 		       "Else its own exit status is ours; 125: the jail could not be set up, and nothing was run.",
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
+		    "mortise jail -w . --write --undo -- ./indexer\n"
 		    "mortise jail --network --read ~/.config/tool -- ./tool",
 	.options = groups,
 	.args_size = sizeof(struct jail_args),

@@ -22,7 +22,9 @@
 
 #define FIELD(name) offsetof(struct mor_common_args, name)
 const struct mor_option mor_common_options[] = {
-	{ "json", 0, NULL, "results and errors as JSON on stdout", MOR_OPT_FLAG, FIELD(json), NULL },
+	{ "json", 0, NULL,
+	  "results and errors as JSON on stdout (jail, chaos, a bot: on stderr)",
+	  MOR_OPT_FLAG, FIELD(json), NULL },
 	{ "verbose", 'v', NULL,
 	  "tell on stderr what happens, the plugin's own stderr included",
 	  MOR_OPT_FLAG, FIELD(verbose), NULL },

@@ -50,9 +50,10 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		.plugin = &run->args->plugin,
 	};
 
-	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->yes)
-		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going and --yes are for Sunscreen plugins; %s speaks gassist",
-				run->typed);
+	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->keep ||
+	    not_ours->yes)
+		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going, --keep and --yes are for "
+				"Sunscreen plugins; %s speaks gassist", run->typed);
 	once.extra.context = not_ours->context;
 	return mor_converse_once(run->cli->console, &once, exit_code, err);
 }
@@ -76,6 +77,8 @@ static const struct {
 	{ NULL, false, NULL },
 };
 
+static const char guessed[] = ", or say what it speaks with --dialect or a manifest"; /* plain: nothing says more */
+
 static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
@@ -92,8 +95,8 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 		err->code = MORTISE_EMANIFEST;
 		return mor_fail_prefix(err, run->manifest->name);
 	}
-	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has methods, not commands: use 'mortise call'", run->typed,
-			run->manifest->dialect);
+	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has methods, not commands: use 'mortise call'%s",
+			run->typed, run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
 static int prepare(struct mor_run *run, mortise_error *err)
@@ -161,9 +164,9 @@ const struct mor_command mor_command_run = {
 		"workspace declares (plugins in sunscreen.yml).\n"
 		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
 		"'mortise call'; the text alone will do for a function with one parameter.",
-	.examples = "mortise run plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
-		    "mortise run plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
-		    "mortise run --hook after_build plugins/yellowstone-indexer -w ~/my-app\n"
+	.examples = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
+		    "mortise run build/plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
+		    "mortise run --hook after_build build/plugins/yellowstone-indexer -w ~/my-app\n"
 		    "mortise run build/plugins/lookout disk path=/var",
 	.options = groups,
 	.loose = true,

@@ -11,7 +11,7 @@
 #define FIELD(name) offsetof(struct mor_plugin_args, name)
 const struct mor_option mor_plugin_option_table[] = {
 	{ "dialect", 'd', "DIALECT",
-	  "protocol to speak; default: the manifest's, else plain",
+	  "protocol to speak; default: the manifest's, else plain (extract: yams, index: kythe)",
 	  MOR_OPT_TEXT, FIELD(dialect), NULL },
 	{ "framing", 0, "FRAMING",
 	  "how messages are cut: lines, headers, be32 or decimal",

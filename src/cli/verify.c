@@ -60,6 +60,14 @@ static int open_stream(const char *path, int *ret_fd, mortise_error *err)
 	return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "%s", path);
 }
 
+/* The very first record cannot be read: then it is mostly not the stream that is wrong. */
+static void suspect_format(mortise_error *err)
+{
+	mortise_error why = *err;
+
+	mor_fail(err, why.code, "%s; is the stream in another --format?", why.text);
+}
+
 static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph, mortise_error *err)
 {
 	struct mor_fd_source source = { 0 };
@@ -76,6 +84,8 @@ static int read_graph(const char *path, enum mor_stream_format format, struct mo
 	}
 	if (r < 0 && r != MORTISE_ENOMEM)
 		mor_fail_prefix(err, path);
+	if (r == MORTISE_EINPUT && entries.records.count <= 1)
+		suspect_format(err);
 	mor_entries_fini(&entries);
 	if (source.fd != STDIN_FILENO)
 		mor_fd_close(&source.fd);

@@ -193,6 +193,9 @@ void mor_call_recycle(mortise_host *host, mortise_call *call);
 void mor_call_free(mortise_host *host, mortise_call *call);
 /* How long it may take from now on: until its acknowledgement, where it owes one, else until its answer. */
 uint32_t mor_call_limit_ms(const mortise_call *call);
+/* For the text of a time-out: what whoever never got a message of the plugin should look at; "" for others. */
+enum { MOR_MUTE_SIZE = 160 };
+const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE]);
 /* The call's time is up in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
 /* Ends a ghost: its slot is free again. */

@@ -275,12 +275,22 @@ uint32_t mor_call_limit_ms(const mortise_call *call)
 	return call->timeout_ms ? call->timeout_ms : total_ms(call);
 }
 
+const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE])
+{
+	text[0] = '\0';
+	if (!plugin->counters.bytes_in)
+		snprintf(text, MOR_MUTE_SIZE,
+			 "; it has sent no message at all: does it speak %s (--dialect, --framing), and flush its stdout?",
+			 plugin->dialect->name);
+	return text;
+}
+
 /* Which of its limits was it, and how is it made longer? */
 static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
 	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
-	char more[320] = "";
+	char more[320] = "", mute[MOR_MUTE_SIZE];
 
 	if (plugin->last_stderr[0])
 		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
@@ -290,9 +300,9 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s", plugin->session.name, call->name, total_ms(call),
 			 total_ms(call) == plugin->keep.total_ms ? " (limits.session gives it longer; 0: no limit)" : "", more);
 	else
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s%s",
 			 plugin->session.name, plugin->held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
-			 call->name, more);
+			 call->name, mor_plugin_mute(plugin, mute), more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 

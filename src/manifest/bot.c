@@ -198,6 +198,21 @@ const char *mor_bot_word(const struct mor_value *value)
 
 /* ---- one plugin ---- */
 
+/* Unknown keys are only warnings, and an error hides those: a slip is told here. */
+static int no_command(const struct mor_bot_reading *r, const struct mor_value *table, const char *plugin)
+{
+	struct mor_json_iter it = mor_json_iter(table);
+	struct mor_nearest near = { .word = "command" };
+	const char *slip;
+
+	while (mor_json_next(&it))
+		mor_nearest_offer(&near, it.name.ptr);
+	slip = mor_nearest_best(&near);
+	return mor_fail(r->err, MORTISE_EMANIFEST, "%s is missing: name the program to run%s%s%s",
+			mor_bot_place(r, PLUGINS, plugin, "command").shown, slip ? " (there is \"" : "", slip ? slip : "",
+			slip ? "\", which is not known)" : "");
+}
+
 /* A relative command is relative to where it will run, as for execvp() after chdir(). */
 static int read_command(const struct mor_bot_reading *r, const struct mor_value *table, struct mor_bot_plugin *plugin)
 {
@@ -206,8 +221,7 @@ static int read_command(const struct mor_bot_reading *r, const struct mor_value 
 	int status;
 
 	if (!mor_json_get(table, "command"))
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is missing: name the program to run",
-				mor_bot_place(r, PLUGINS, plugin->name, "command").shown);
+		return no_command(r, table, plugin->name);
 	if (!command || !*command)
 		return wrong(r, plugin->name, "command", wanted_of("command"));
 	status = push(r, &plugin->argv, strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));

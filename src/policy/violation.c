@@ -133,6 +133,13 @@ static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure, strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
 }
 
+/* bash asks it for its user's shell before it does anything; a newcomer's first script ends so. */
+static bool may_be_bash(const struct mor_violation *v)
+{
+	return v->source == MOR_FROM_COMMAND && strcmp(v->rule, MOR_RULE_READ) == 0 &&
+	       strcmp(v->path, "/etc/passwd") == 0;
+}
+
 int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 {
 	struct words words = find_words(v->source, v->rule);
@@ -146,6 +153,8 @@ int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 		mor_buf_printf(out, ": %s", words.why);
 	if (words.cure)
 		put_cure(words.cure, path, out);
+	if (may_be_bash(v))
+		mor_buf_text(out, "; if it is a script of bash, --env SHELL=/bin/sh is enough");
 	return out->status;
 }
 

@@ -182,6 +182,18 @@ class Failures(Case):
         self.fails(6, "timeout", "call", "--set", "timeouts.hang=300ms", ECHO, "hang")
         self.assertEqual(self.fails(6, "timeout", "call", "--json", "-t", "300ms", ECHO, "hang").json["exit_code"], 6)
 
+    def test_timeout_of_one_that_never_spoke(self):
+        mute = "it has sent no message at all: does it speak plain (--dialect, --framing), and flush its stdout?"
+        self.assertIn(mute, self.fails(6, "timeout", "call", "-t", "300ms", "x", "--", "/bin/sleep", "60").err)
+        speaks = "print('{\"jsonrpc\":\"2.0\",\"method\":\"up\"}', flush=True); import time; time.sleep(60)"
+        self.assertNotIn("no message", self.fails(6, "timeout", "call", "-t", "1s", "x", "--", PYTHON, "-c", speaks).err)
+
+    def test_what_words_were_taken_for(self):
+        done = self.fails(4, "input", "call", "greet", "name=Ada", ECHO)
+        self.assertIn('expected KEY=VALUE or a JSON object (PLUGIN is "greet", METHOD is "name=Ada")', done.err)
+        done = self.fails(4, "input", "call", "plugin.py", "greet", "--", "extra")
+        self.assertIn('argument "greet": expected KEY=VALUE or a JSON object (the plugin is the command after "--", METHOD is "plugin.py")', done.err)
+
     def test_crash(self):
         done = self.fails(7, "crashed", "call", ECHO, "exit", "status=4", "text=ImportError: numpy")
         self.assertIn("status 4", done.err)

@@ -126,8 +126,9 @@ class Run(Gassist):
         self.assertNotIn("--", self.fails(5, "not_found", "run", "nowhere", "f").err)  # it takes no command
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limit", "soon")
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--nonsense")
-        for option in (["--workspace", "."], ["--hook", "x"], ["--idl", "x"], ["--keep-going"], ["--yes"]):
+        for option in (["--workspace", "."], ["--hook", "x"], ["--idl", "x"], ["--keep-going"], ["--keep"], ["--yes"]):
             self.assertIn("for Sunscreen plugins", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", *option).err)
+        self.assertIn("say what it speaks with --dialect or a manifest", self.fails(2, "usage", "run", PLUGIN, "echo").err)
 
     def test_large_frames(self):
         """20 MiB come through; over the limit the call fails at once, with the limit named."""

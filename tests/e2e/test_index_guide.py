@@ -25,6 +25,7 @@ class Guide(Case):
         self.ok("verify-entries", "--goal-prefix", "#-", self.dir / "out", self.source)
         done = self.ok("verify-entries", "--goal-regex", "#-(.*)", self.dir / "out", self.source)
         self.assertTrue(done.out.startswith("3 goals met by "), done.out)
+        self.assertIn("another --format?", self.fails(4, "input", "verify-entries", "--format", "json", self.dir / "out", self.source).err)
         self.assertIn("no line matches GOAL(.*)", self.fails(4, "input", "verify-entries", "--goal-regex", "GOAL(.*)", self.dir / "out", self.source).err)
         self.assertIn("has 0 groups", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-", self.dir / "out", self.source).err)
         self.assertIn("which of them?", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-(.*)", "--goal-prefix", "#-", self.dir / "out", self.source).err)

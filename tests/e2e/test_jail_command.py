@@ -117,7 +117,8 @@ class Jail(Case):
     @at_each_level
     def test_words(self, level):
         """What was tried, in words, and the option that would allow it."""
-        for code, words in (("open('/etc/passwd')", "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd"),
+        for code, words in (("open('/etc/passwd')", "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd; "
+                             "if it is a script of bash, --env SHELL=/bin/sh is enough"),
                             ("open('note', 'w')", f"write {self.work}/note: the workspace may only be read; to allow it, add --write"),
                             ("import socket; socket.socket()", "use the network: it has no network; to allow it, add --network"),
                             ("import os; os.fork()", "start a process: it may not start programs; to allow it, add --spawn"),
@@ -262,6 +263,17 @@ class Jail(Case):
         self.violates(level, "--", "/bin/sh", "-c", "/bin/true; echo no")
         done = self.sh(level, "/bin/echo one; exit 3", "--spawn")
         self.assertEqual((done.code, done.out), (3, "one\n"), done.err)
+
+    @at_each_level
+    def test_bash(self, level):
+        done = self.jail(level, "--env", "SHELL=/bin/sh", "--", "/bin/bash", "-c", "echo one")
+        self.assertEqual((done.code, done.out), (0, "one\n"), done.err)
+
+    @at_each_level
+    def test_a_shell_that_finds_nothing_is_told_why(self, level):
+        note = "note: sh can start no other programs: it was not given --spawn"
+        self.assertEqual(self.jail(level, "--", "/bin/sh", "-c", "exit 127").err, note + "\n")
+        self.assertEqual(self.jail(level, "--spawn", "--", "/bin/sh", "-c", "exit 127").err, "")
 
     @at_each_level
     def test_limits(self, level):

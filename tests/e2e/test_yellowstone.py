@@ -108,6 +108,10 @@ class Yellowstone(Sunscreen):
             self.assertIn(text, self.run_fails(4, "plugin_error", PLUGIN, *words).err)
         self.file("ws/programs/second/src/lib.rs")
         self.assertIn("which program?", self.run_fails(4, "plugin_error", PLUGIN, "indexer", "A").err)
+        for name in ("app", "second"):
+            (self.dir / f"ws/programs/{name}/src/lib.rs").unlink()
+        done = self.run_fails(4, "plugin_error", PLUGIN, "indexer", "A")
+        self.assertTrue(done.err.splitlines()[0].endswith("try: make one first: programs/NAME/src/lib.rs"), done.err)
 
     def test_wire(self):
         """Without a host: unknown methods and broken lines are answered, and the next line works."""

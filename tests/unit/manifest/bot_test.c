@@ -156,6 +156,8 @@ static void test_faults(void **state)
 		{ HEAD "plugins.a = 1\n", "bot.toml:3:9: external-plugin-bridge.plugins.a must be a table with a name: "
 					  "[external-plugin-bridge.plugins.NAME]" },
 		{ ONE, "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to run" },
+		{ ONE "comand = \"x\"\n", "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to run "
+					  "(there is \"comand\", which is not known)" },
 		{ ONE "command = [\"x\"]\n", "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
 					     "without its arguments" },
 		{ ONE "command = \"\"\n", "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
