@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What README and guides print can be typed in as printed, and answers as printed.
+
+A block is typed where the tree, and the build as "build", are at hand. "`NAME`:" before a block makes it the file NAME. In a
+console block "$ " begins a command, and what follows is its output, stdout and stderr together.
+"""
+import os
+import re
+import subprocess
+import tomllib
+import unittest
+
+from support import BUILD, Case, LIMIT, ROOT
+
+BLOCK = re.compile(r"(?m)^(?:`(?P<name>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.S)
+VARIES = re.compile(r"\b[0-9a-f]{40}\b|0x[0-9a-f]+")  # of the machine's own /bin/true
+SOURCE_PLUGIN = re.compile(r"(?<!build/)(?<![\w/])(?:\./)?plugins/(?:elf-text|kythe-clang|lookout|yellowstone-indexer)\b")
+
+
+def page(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands(text):
+    """(command, output) of a console block."""
+    parts = re.split(r"(?m)^\$ (.*)\n", text)
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+class Typed(Case):
+    def setUp(self):
+        super().setUp()
+        self.place = self.dir / "here"
+        self.place.mkdir()
+        (self.place / "build").symlink_to(BUILD)
+        (self.place / "examples").symlink_to(ROOT / "examples")
+        self.env["PATH"] = f"{BUILD}:/usr/bin:/bin"
+
+    def type(self, line, before=0):
+        done = subprocess.run(["bash", "-c", f"(exit {before})\n{line}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              cwd=self.place, env=self.env, timeout=LIMIT, check=False)
+        return done.returncode, done.stdout.decode("utf-8")
+
+    def expect(self, line, wanted, got):
+        if line.startswith("build/mortise extract"):  # README says that it is cut
+            got = "".join(got.splitlines(True)[:len(wanted.splitlines())])
+        self.assertEqual(VARIES.sub("N", got), VARIES.sub("N", wanted), line)
+
+    def whole_page(self, name):
+        typed = 0
+        for block in BLOCK.finditer(page(name)):
+            if block["name"]:
+                path = self.place / block["name"]
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(block["text"], encoding="utf-8")
+            if block["kind"] != "console" or "./dev " in block["text"]:
+                continue
+            status = 0
+            for line, wanted in commands(block["text"]):
+                status, got = self.type(line, status)
+                self.expect(line, wanted, got)
+                typed += 1
+        return typed
+
+    def test_readme(self):
+        self.assertEqual(self.whole_page("README.md"), 6)
+
+    def test_write_a_plugin(self):
+        self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 9)
+
+    def test_trial(self):
+        self.assertEqual(self.whole_page("docs/guide/trial.md"), 4)
+
+    def test_embed_in_the_tree(self):
+        line = re.search(r"(?m)^    (cc -Iinclude .*)$", page("docs/guide/embed.md"))[1]
+        self.place.joinpath("include").symlink_to(ROOT / "include")
+        if "san_init" in self.type("nm -D build/libmortise.so")[1]:
+            self.skipTest("the library of this build needs the run-time of a sanitizer")
+        self.assertEqual(self.type(line), (0, '{"text":"hello, world"}\n'))
+
+
+class Files(Case):
+    def test_configure(self):
+        """Every setting of the guide's whole mortise.toml is taken."""
+        block = next(block for block in BLOCK.finditer(page("docs/guide/configure.md")) if block["kind"] == "toml")
+        self.file("notes/mortise.toml", block["text"])
+        self.assertIn("Text out of note files", self.ok("info", "--no-start", self.dir / "notes").out)
+
+    def test_bot(self):
+        """The guide's file is a bot; only its network is left out."""
+        listing = re.search(r"(?ms)^    \$ cat bot.toml\n(.*?)\n\n", page("docs/guide/bot.md"))[1]
+        text = re.sub("(?m)^    ", "", listing)
+        self.assertIn("weather", tomllib.loads(text)["external-plugin-bridge"]["plugins"])
+        self.file("bot.toml", text)
+        (self.dir / "weather.py").symlink_to(ROOT / "tests/plugins/ayiou/spec_weather.py")
+        done = self.run_mortise("chat", "--config", "bot.toml", "--stdio", stdin=b'{"text":"/weather Beijing","user_id":7}\n')
+        self.assertEqual(done.code, 0, done.err)
+        wanted = re.search(r'(?m)^    (\{"action".*)$', page("docs/guide/bot.md"))[1]
+        self.assertEqual(done.out, wanted + "\n")
+
+
+class Paths(Case):
+    def test_plugins_are_those_that_are_built(self):
+        """A plugin's directory in the source tree holds sources: what examples name is below build/."""
+        manual = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/man").glob("*.scd")}
+        commands = [found[1] for found in map(re.compile(r"mortise-(.*)\.1\.scd").fullmatch, manual) if found]
+        texts = {f"{name} --help": self.ok(name, "--help").out for name in commands} | manual
+        self.assertGreater(len(texts), 20)
+        self.assertEqual([(name, found) for name, text in texts.items() for found in SOURCE_PLUGIN.findall(text)], [])
+
+    def test_pages_of_the_manual_name_each_other(self):
+        pages = {path.name.removesuffix(".1.scd") for path in (ROOT / "docs/man").glob("mortise-*.scd")}
+        told = page("docs/man/mortise.1.scd")
+        self.assertEqual({name for name in pages if f"*{name}*(1)" not in told.split("# SEE ALSO")[1]}, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
