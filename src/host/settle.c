@@ -168,7 +168,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
-		mor_shape_settled(plugin);
+		if (sent) /* what only waited leaves the process to the call that runs */
+			mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:
 		mor_greet_answered(call, verdict);
