@@ -243,7 +243,7 @@ static void send_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 {
 	if (!call->due_ms)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
-	call->peer = mor_link_send(run->net.link, call->self_id, (struct mor_slice){ call->json, call->len });
+	call->peer = mor_onebot_link_send(run->net.link, call->self_id, (struct mor_slice){ call->json, call->len });
 	if (call->peer)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
 }

@@ -30,10 +30,10 @@
 
 #include "base/list.h"
 #include "console/console.h"
-#include "runner/runner.h"
 #include "manifest/bot.h"
 #include "onebot/link.h"
 #include "onebot/onebot.h"
+#include "runner/runner.h"
 
 #define MOR_BOT_QUEUE 1024 /* events that may wait for one plugin */
 
@@ -146,7 +146,7 @@ struct mor_bot_api {
 
 /* Events from the network that wait until plugins have caught up. */
 struct mor_bot_net {
-	struct mor_link *link; /* NULL: stdin and stdout instead */
+	struct mor_onebot_link *link; /* NULL: stdin and stdout instead */
 	struct mor_list inbox;
 	unsigned count;
 	size_t bytes;

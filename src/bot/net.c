@@ -38,7 +38,7 @@ static void set_pause(struct mor_bot_run *run)
 	if (full == run->net.paused)
 		return;
 	run->net.paused = full;
-	mor_link_pause(run->net.link, full);
+	mor_onebot_link_pause(run->net.link, full);
 	if (!full)
 		mor_bot_api_renew(run);
 }
@@ -89,9 +89,9 @@ static void on_lost(void *arg, uint64_t peer)
 
 int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 {
-	static const struct mor_link_handler handler = { on_event, on_note, on_opened, on_lost };
+	static const struct mor_onebot_link_handler handler = { on_event, on_note, on_opened, on_lost };
 	const struct mor_bot_network *network = &run->config->network;
-	struct mor_link_options options = {
+	struct mor_onebot_link_options options = {
 		.connect = network->connect, .listen = network->listen, .token = network->access_token, .ca_file = network->ca_file,
 		.cert_file = network->cert_file, .key_file = network->key_file, .ping_ms = network->ping_ms, .handler = &handler, .arg = run,
 	};
@@ -99,7 +99,7 @@ int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 	if (run->stdio || (!network->connect && !network->listen))
 		return 0;
 	run->net.terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
-	return mor_link_new(&options, &run->net.link, err);
+	return mor_onebot_link_new(&options, &run->net.link, err);
 }
 
 void mor_bot_net_feed(struct mor_bot_run *run)
@@ -124,7 +124,7 @@ static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bo
 	while (!done(run) && mor_signals_count() <= seen) {
 		int64_t rest = end_ms - mor_clock_ms();
 		struct pollfd fds[] = {
-			{ .fd = mor_link_fd(run->net.link), .events = POLLIN },
+			{ .fd = mor_onebot_link_fd(run->net.link), .events = POLLIN },
 			{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN }, /* a signal makes it readable */
 		};
 
@@ -132,7 +132,7 @@ static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bo
 			return;
 		poll(fds, 2, (int)rest);
 		mortise_host_dispatch(run->runner.host);
-		mor_link_dispatch(run->net.link);
+		mor_onebot_link_dispatch(run->net.link);
 		mor_bot_api_tend(run);
 	}
 }
@@ -144,7 +144,7 @@ static bool is_answered(const struct mor_bot_run *run)
 
 static bool is_closed(const struct mor_bot_run *run)
 {
-	return mor_link_is_closed(run->net.link);
+	return mor_onebot_link_is_closed(run->net.link);
 }
 
 void mor_bot_net_close(struct mor_bot_run *run)
@@ -154,13 +154,13 @@ void mor_bot_net_close(struct mor_bot_run *run)
 
 	if (!run->net.link)
 		return;
-	mor_link_pause(run->net.link, false);
+	mor_onebot_link_pause(run->net.link, false);
 	mor_bot_api_tend(run);
 	wait_until(run, is_answered, mor_clock_ms() + LAST_MS, seen);
 	if (run->api.count)
 		mor_bot_tell(run, NULL, "lost", 0, "%u calls had no answer when the bot ended", run->api.count);
 	mor_bot_api_free(run);
-	mor_link_close(run->net.link);
+	mor_onebot_link_close(run->net.link);
 	wait_until(run, is_closed, mor_clock_ms() + LAST_MS, seen);
 	if (left)
 		mor_bot_tell(run, NULL, "lost", 0, "%u events came too late: the bot was ending", left);
@@ -169,7 +169,7 @@ void mor_bot_net_close(struct mor_bot_run *run)
 void mor_bot_net_free(struct mor_bot_run *run)
 {
 	mor_bot_api_free(run);
-	mor_link_free(run->net.link);
+	mor_onebot_link_free(run->net.link);
 	while (!mor_list_empty(&run->net.inbox))
 		mail_free(run, mor_container_of(run->net.inbox.next, struct mail, node));
 }

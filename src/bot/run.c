@@ -118,7 +118,7 @@ static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 		{ .fd = run->watch.fd, .events = POLLIN },
 		{ .fd = run->net.link ? run->net.terminal : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
-		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
+		{ .fd = run->net.link ? mor_onebot_link_fd(run->net.link) : -1, .events = POLLIN },
 	};
 
 	if (run->net.link)
@@ -131,7 +131,7 @@ static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 		else if (fds[2].revents)
 			mor_bot_lines_read(run, in);
 		if (fds[4].revents)
-			mor_link_dispatch(run->net.link);
+			mor_onebot_link_dispatch(run->net.link);
 	}
 	mortise_host_dispatch(run->runner.host);
 }
@@ -241,7 +241,7 @@ static void wait_for_plugins(struct mor_bot_run *run)
 {
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN },
-		{ .fd = run->net.link ? mor_link_fd(run->net.link) : -1, .events = POLLIN },
+		{ .fd = run->net.link ? mor_onebot_link_fd(run->net.link) : -1, .events = POLLIN },
 	};
 
 	if (!run->net.link) {
@@ -251,7 +251,7 @@ static void wait_for_plugins(struct mor_bot_run *run)
 	}
 	poll(fds, 2, -1);
 	mortise_host_dispatch(run->runner.host);
-	mor_link_dispatch(run->net.link);
+	mor_onebot_link_dispatch(run->net.link);
 	mor_bot_api_tend(run);
 }
 

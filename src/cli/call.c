@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "console/args.h"
 #include "cli/cli.h"
+#include "console/args.h"
 #include "console/report.h"
-#include "runner/runner.h"
 #include "console/signals.h"
+#include "runner/runner.h"
 
 struct call_args {
 	bool notify, raw, pages;
@@ -43,7 +43,7 @@ struct run {
 	const struct call_args *args;
 	const char *typed;  /* the plugin as the user typed it, or NULL */
 	const char *method;
-	struct mor_runner session;
+	struct mor_runner runner;
 	mortise_plugin *plugin;
 	mortise_call *call; /* NULL once it is settled */
 	struct mor_tree params; /* where keys were given, or pages are followed */
@@ -223,7 +223,7 @@ static int call_once(struct run *run, mortise_error *err)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt),
-		.timeout_ms = run->session.timeout_ms,
+		.timeout_ms = run->runner.timeout_ms,
 		.flags = (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0) |
 			 (run->args->pages ? MORTISE_PAGES : 0),
 		.on_reply = on_reply,
@@ -236,7 +236,7 @@ static int call_once(struct run *run, mortise_error *err)
 	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(&run->session, settled, run);
+	r = mor_runner_run(&run->runner, settled, run);
 	if (run->call) {
 		run->cancelled = true;
 		mortise_call_cancel(run->call);
@@ -266,7 +266,7 @@ static int call_and_stop(struct run *run, mortise_error *err)
 
 	while (r == 0 && run->next && !mor_out_broken(run->cli->console))
 		r = next_page(run, err);
-	mor_runner_stop_plugin(&run->session, run->plugin);
+	mor_runner_stop_plugin(&run->runner, run->plugin);
 	return r;
 }
 
@@ -290,12 +290,12 @@ static int prepare(struct run *run, mortise_error *err)
 	words->count--;
 	r = take_arguments(run, err);
 	if (r == 0)
-		r = mor_runner_open(&run->session, run->cli->console, &run->args->plugin, NULL, err);
+		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->session, run->typed, argv, NULL, &opt);
+	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
-	return mortise_plugin_new(run->session.host, &opt, &run->plugin, err);
+	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, err);
 }
 
 static int call_run(struct mor_cli *cli)
@@ -313,14 +313,14 @@ static int call_run(struct mor_cli *cli)
 	else if (r < 0)
 		run.exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
 	mortise_plugin_unref(run.plugin);
-	mor_runner_close(&run.session);
+	mor_runner_close(&run.runner);
 	mor_tree_fini(&run.params);
 	mor_buf_fini(&run.json);
 	mor_buf_fini(&run.asked);
 	return run.exit_code;
 }
 
-const struct mor_command mor_command_call = {
+const struct mor_cli_command mor_cli_command_call = {
 	.name = "call",
 	.group = "Use a plugin:",
 	.summary = "call one method of a plugin",

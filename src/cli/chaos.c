@@ -235,7 +235,7 @@ static int chaos_run(struct mor_cli *cli)
 	return mor_report_error(cli->console, &err);
 }
 
-const struct mor_command mor_command_chaos = {
+const struct mor_cli_command mor_cli_command_chaos = {
 	.name = "chaos",
 	.group = "Trials:",
 	.summary = "stand between a host and a plugin, and spoil what they say",

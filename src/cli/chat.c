@@ -63,7 +63,7 @@ static int chat_run(struct mor_cli *cli)
 	return mor_converse_run(cli->console, &args->want);
 }
 
-const struct mor_command mor_command_chat = {
+const struct mor_cli_command mor_cli_command_chat = {
 	.name = "chat",
 	.group = "Use a plugin:",
 	.summary = "talk with a plugin: call functions, answer its questions",

@@ -22,19 +22,19 @@ struct mor_common_args {
 
 /* One run of one command. */
 struct mor_cli {
-	const struct mor_command *command;
+	const struct mor_cli_command *command;
 	void *args; /* the command's own struct */
 	struct mor_words words;
 	char **argv; /* all of them, as typed, from behind the command's name */
 	struct mor_console *console;
 };
 
-struct mor_command {
+struct mor_cli_command {
 	const char *name, *summary;
 	const char *group;       /* heading in the list of commands                            */
 	const char *usage;       /* lines, each without "mortise "                             */
 	const char *words;       /* what completion offers for words: "plugin", "file", "dialect", "command",
-				    or choices "a|b"                                           */
+				    or choices "a|b"; "": no words                                        */
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
@@ -45,16 +45,16 @@ struct mor_command {
 };
 
 /* Of this program: commands_quick.c or commands_all.c. NULL-terminated. */
-extern const struct mor_command *const mor_commands[];
-extern const char *const mor_other_program; /* has those that are not among them; NULL: there is none */
-extern const struct mor_command mor_command_call, mor_command_chat, mor_command_extract, mor_command_info, mor_command_explain,
-	mor_command_jail, mor_command_doctor, mor_command_run, mor_command_completion, mor_command_help,
-	mor_command_verify_entries, mor_command_kzip, mor_command_index, mor_command_chaos;
+extern const struct mor_cli_command *const mor_cli_commands[];
+extern const char *const mor_cli_other_program; /* has those that are not among them; NULL: there is none */
+extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract, mor_cli_command_info, mor_cli_command_explain,
+	mor_cli_command_jail, mor_cli_command_doctor, mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help,
+	mor_cli_command_verify_entries, mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos;
 extern const struct mor_option mor_common_options[];
 
-const struct mor_command *mor_command_find(const char *name); /* NULL: unknown */
+const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */
 /* MORTISE_EINVAL with a text that offers the nearest name. */
-int mor_command_unknown(const char *name, mortise_error *err);
+int mor_cli_command_unknown(const char *name, mortise_error *err);
 
 /* target.c: PLUGIN is the first word unless a command follows "--". Takes it off the words. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err);
@@ -65,6 +65,6 @@ extern const struct mor_option mor_gassist_options[];
 
 /* help.c */
 void mor_help_all(struct mor_cli *cli);
-void mor_help_command(struct mor_cli *cli, const struct mor_command *command);
+void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-const struct mor_command *const mor_commands[] = {
-	&mor_command_call, &mor_command_run, &mor_command_jail, &mor_command_chaos, NULL,
+const struct mor_cli_command *const mor_cli_commands[] = {
+	&mor_cli_command_call, &mor_cli_command_run, &mor_cli_command_jail, &mor_cli_command_chaos, NULL,
 };
-const char *const mor_other_program = "mortise-full";
+const char *const mor_cli_other_program = "mortise-full";

@@ -38,8 +38,8 @@ static void candidates(struct mor_buf *out, const char *what)
 	if (strcmp(what, "dialect") == 0 || strcmp(what, "DIALECT") == 0) {
 		mor_dialect_names(" ", out);
 	} else if (strcmp(what, "command") == 0) {
-		for (const struct mor_command *const *c = mor_commands; *c; c++)
-			mor_buf_printf(out, "%s%s", c == mor_commands ? "" : " ", (*c)->name);
+		for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
+			mor_buf_printf(out, "%s%s", c == mor_cli_commands ? "" : " ", (*c)->name);
 	} else if (strchr(what, '|')) {
 		choices(out, what);
 	}
@@ -56,7 +56,7 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 /* ---- bash ---- */
 
 /* After an option that takes an argument, that argument is what is completed. */
-static void bash_arguments(struct mor_buf *out, const struct mor_command *c)
+static void bash_arguments(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	for (const struct mor_option_group *g = c->options; g->title; g++) {
 		for (const struct mor_option *o = g->options; o->name; o++) {
@@ -72,7 +72,7 @@ static void bash_arguments(struct mor_buf *out, const struct mor_command *c)
 	}
 }
 
-static void bash_words(struct mor_buf *out, const struct mor_command *c)
+static void bash_words(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	mor_buf_printf(out, "\t%s)\n\t\toptions=\"", c->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
@@ -91,10 +91,10 @@ static void bash(struct mor_buf *out)
 			  "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
 	candidates(out, "command");
 	mor_buf_text(out, " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $cmd,$prev in\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_arguments(out, *c);
 	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_words(out, *c);
 	mor_buf_text(out, "\tesac\n\tfi\n"
 			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
@@ -146,7 +146,7 @@ static void zsh_option(struct mor_buf *out, const struct mor_option *o)
 	mor_buf_byte(out, '\'');
 }
 
-static void zsh_command(struct mor_buf *out, const struct mor_command *c)
+static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
 
@@ -164,14 +164,14 @@ static void zsh(struct mor_buf *out)
 {
 	mor_buf_text(out, "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n_mortise()\n{\n"
 			  "\tlocal -a commands=(\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++) {
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
 		zsh_text(out, (*c)->summary);
 		mor_buf_text(out, "'\n");
 	}
 	mor_buf_text(out, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
 			  "\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		zsh_command(out, *c);
 	mor_buf_text(out, "\tesac\n}\nif [ \"$funcstack[1]\" = _mortise ]; then _mortise \"$@\"; else compdef _mortise mortise; fi\n");
 }
@@ -211,7 +211,7 @@ static void fish_option(struct mor_buf *out, const char *command, const struct m
 	mor_buf_byte(out, '\n');
 }
 
-static void fish_command(struct mor_buf *out, const struct mor_command *c)
+static void fish_command(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
 
@@ -230,7 +230,7 @@ static void fish_command(struct mor_buf *out, const struct mor_command *c)
 static void fish(struct mor_buf *out)
 {
 	mor_buf_text(out, "# fish completion for mortise; made by: mortise completion fish\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		fish_command(out, *c);
 }
 
@@ -259,7 +259,7 @@ static int completion_run(struct mor_cli *cli)
 	return mor_report_usage(cli->console, &err);
 }
 
-const struct mor_command mor_command_completion = {
+const struct mor_cli_command mor_cli_command_completion = {
 	.name = "completion",
 	.group = "This command:",
 	.summary = "print a completion script for bash, zsh or fish",

@@ -217,7 +217,7 @@ static int run(struct mor_cli *cli)
 	return *member(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);
 }
 
-const struct mor_command mor_command_doctor = {
+const struct mor_cli_command mor_cli_command_doctor = {
 	.name = "doctor",
 	.group = "This machine:",
 	.summary = "what this machine supports, and what to change",

@@ -71,7 +71,7 @@ static int run(struct mor_cli *cli)
 	return show(cli, dialect, cli->console->json ? "json" : "text", cli->console->json);
 }
 
-const struct mor_command mor_command_explain = {
+const struct mor_cli_command mor_cli_command_explain = {
 	.name = "explain",
 	.group = "Know a plugin:",
 	.summary = "explain a protocol, or list those that Mortise speaks",

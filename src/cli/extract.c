@@ -87,7 +87,7 @@ static int extract_run(struct mor_cli *cli)
 	return mor_extract_run(cli->console, want);
 }
 
-const struct mor_command mor_command_extract = {
+const struct mor_cli_command mor_cli_command_extract = {
 	.name = "extract",
 	.group = "Use a plugin:",
 	.summary = "extract the text of files with a YAMS plugin",

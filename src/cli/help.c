@@ -41,7 +41,7 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 	mor_outf(cli->console, "%s\n", option->help);
 }
 
-void mor_help_command(struct mor_cli *cli, const struct mor_command *command)
+void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command)
 {
 	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name, mor_style_end(cli->console),
 		 command->summary);
@@ -69,7 +69,7 @@ void mor_help_all(struct mor_cli *cli)
 		 mor_style(cli->console, MOR_STYLE_TITLE), mor_style_end(cli->console));
 	title(cli, "Usage:");
 	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
-	for (const struct mor_command *const *c = mor_commands; *c; c++) {
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		if (!group || strcmp(group, (*c)->group) != 0)
 			title(cli, (*c)->group);
 		group = (*c)->group;
@@ -101,23 +101,23 @@ static const struct mor_option_group help_groups[] = {
 
 static int help_run(struct mor_cli *cli)
 {
-	const struct mor_command *command;
+	const struct mor_cli_command *command;
 	mortise_error err = { 0 };
 
 	if (cli->words.count == 0) {
 		mor_help_all(cli);
 		return 0;
 	}
-	command = mor_command_find(cli->words.item[0]);
+	command = mor_cli_command_find(cli->words.item[0]);
 	if (!command) {
-		mor_command_unknown(cli->words.item[0], &err);
+		mor_cli_command_unknown(cli->words.item[0], &err);
 		return mor_report_usage(cli->console, &err);
 	}
 	mor_help_command(cli, command);
 	return 0;
 }
 
-const struct mor_command mor_command_help = {
+const struct mor_cli_command mor_cli_command_help = {
 	.name = "help",
 	.group = "This command:",
 	.summary = "show the help of a command",

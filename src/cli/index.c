@@ -15,11 +15,11 @@
 #include "cli/cli.h"
 #include "cli/index.h"
 #include "console/report.h"
-#include "runner/runner.h"
 #include "console/signals.h"
-#include "runner/watch.h"
 #include "kythe/drive/atype.h"
 #include "kythe/unit/digest.h"
+#include "runner/runner.h"
+#include "runner/watch.h"
 
 #define REDRAW_MS 100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)
@@ -224,14 +224,14 @@ static unsigned worker_count(const struct mor_index *x)
 static int make_driver(struct mor_index *x, mortise_error *err)
 {
 	struct mor_driver_options opt = {
-		.host = x->session.host, .analyzer = &x->analyzer, .records = x->refs, .record_count = x->ref_count,
+		.host = x->runner.host, .analyzer = &x->analyzer, .records = x->refs, .record_count = x->ref_count,
 		.workers = worker_count(x), .retries = x->args->retries.given ? x->args->retries.value : 2,
-		.unit_ms = x->session.timeout_ms ? x->session.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
+		.unit_ms = x->runner.timeout_ms ? x->runner.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
 		.types = x->args->types.item, .rules = x->rules, .stager = x->stager,
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 
-	mor_runner_plugin_options(&x->session, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
+	mor_runner_plugin_options(&x->runner, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
 	x->analyzer.dialect = "kythe";
 	return mor_driver_new(&opt, &x->driver, err);
 }
@@ -275,7 +275,7 @@ static int prepare(struct mor_index *x, mortise_error *err)
 	if (r == 0)
 		r = load_rules(x, &sha, err);
 	if (r == 0)
-		r = mor_runner_open(&x->session, x->cli->console, &x->args->plugin, x->args->lenient ? lenient : strict, err);
+		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin, x->args->lenient ? lenient : strict, err);
 	if (r == 0)
 		r = open_stager(x, err);
 	if (r == 0)
@@ -330,7 +330,7 @@ static void work(struct mor_index *x)
 		mind_signals(x);
 		mor_progress_draw(&x->cli->console->progress);
 		if (!mor_driver_finished(x->driver))
-			mortise_host_wait(x->session.host, least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
+			mortise_host_wait(x->runner.host, least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
 	}
 }
 
@@ -339,7 +339,7 @@ static void clean_up(struct mor_index *x)
 	mor_driver_free(x->driver);
 	mor_result_free(x->result);
 	mor_stager_free(x->stager);
-	mor_runner_close(&x->session);
+	mor_runner_close(&x->runner);
 	mor_vname_rules_free(x->rules);
 	for (size_t i = 0; x->kzips && i < x->cli->words.count; i++)
 		mor_kzip_free(x->kzips[i]);
@@ -378,7 +378,7 @@ static int index_run(struct mor_cli *cli)
 	return exit_code;
 }
 
-const struct mor_command mor_command_index = {
+const struct mor_cli_command mor_cli_command_index = {
 	.name = "index",
 	.group = "Kythe:",
 	.summary = "run Kythe analyzers over compilation records",

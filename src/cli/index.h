@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "runner/runner.h"
-#include "kythe/unit/digest.h"
 #include "kythe/drive/driver.h"
+#include "kythe/unit/digest.h"
+#include "runner/runner.h"
 
 struct mor_index_args {
 	const char *analyzer, *output, *format, *vnames, *view, *cache, *log;
@@ -23,7 +23,7 @@ struct mor_index_args {
 struct mor_index {
 	struct mor_cli *cli;
 	const struct mor_index_args *args;
-	struct mor_runner session;
+	struct mor_runner runner;
 	mortise_plugin_options analyzer;
 	struct mor_kzip **kzips;
 	struct mor_record_ref *refs;

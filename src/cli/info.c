@@ -10,8 +10,8 @@
 #include "cli/cli.h"
 #include "cli/info.h"
 #include "console/report.h"
-#include "runner/runner.h"
 #include "console/signals.h"
+#include "runner/runner.h"
 #include "runner/watch.h"
 #include "wire/json.h"
 
@@ -39,7 +39,7 @@ struct run {
 	struct mor_cli *cli;
 	const struct info_args *args;
 	const char *typed;
-	struct mor_runner session;
+	struct mor_runner runner;
 	mortise_plugin *plugin;
 	int64_t asked_ms; /* when it was ready for the question */
 	bool settled; /* the health call has ended */
@@ -141,7 +141,7 @@ static int ask_health(struct run *run, const char *method)
 	run->asked_ms = mor_clock_ms();
 	r = mortise_call_start(run->plugin, method, (mortise_json){ 0 }, &opt, NULL, &run->err);
 	if (r == 0)
-		r = mor_runner_run(&run->session, health_done, run);
+		r = mor_runner_run(&run->runner, health_done, run);
 	return r < 0 ? r : run->status;
 }
 
@@ -170,7 +170,7 @@ static int just_start(struct run *run)
 	int r = mortise_plugin_start(run->plugin, &run->err), state;
 
 	if (r == 0)
-		r = mor_runner_run(&run->session, started, run);
+		r = mor_runner_run(&run->runner, started, run);
 	state = mortise_plugin_state(run->plugin);
 	if (r < 0 || state == MORTISE_READY)
 		return r;
@@ -268,16 +268,16 @@ static int prepare(struct run *run)
 	if (r == 0 && run->cli->words.count)
 		r = mor_fail(&run->err, MORTISE_EINVAL, "info takes one PLUGIN");
 	if (r == 0)
-		r = mor_runner_open(&run->session, run->cli->console, &run->args->plugin, NULL, &run->err);
-	if (r == 0 && run->session.timeout_ms)
+		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, &run->err);
+	if (r == 0 && run->runner.timeout_ms)
 		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of yours; say which: --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->session, run->typed, argv, NULL, &opt);
+	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = on_event;
 	opt.arg = run;
-	return mortise_plugin_new(run->session.host, &opt, &run->plugin, &run->err);
+	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, &run->err);
 }
 
 /* What it did after it had answered, up to its end. The page is out by then: with --json, too, only a line tells of it. */
@@ -299,7 +299,7 @@ static int start_and_show(struct run *run)
 	if (mor_signals_count() == 0 && (r == 0 || !run->cli->console->json))
 		exit_code = show(run);
 	if (!run->args->no_start)
-		mor_runner_stop_plugin(&run->session, run->plugin);
+		mor_runner_stop_plugin(&run->runner, run->plugin);
 	if (mor_signals_count())
 		return mor_report_interrupted(run->cli->console, mor_signals_exit_code());
 	if (r < 0) {
@@ -322,13 +322,13 @@ static int info_run(struct mor_cli *cli)
 	else
 		exit_code = mor_report_error(cli->console, &run.err);
 	mortise_plugin_unref(run.plugin);
-	mor_runner_close(&run.session);
+	mor_runner_close(&run.runner);
 	mor_free(run.data);
 	mor_free(run.health.result);
 	return exit_code;
 }
 
-const struct mor_command mor_command_info = {
+const struct mor_cli_command mor_cli_command_info = {
 	.name = "info",
 	.group = "Know a plugin:",
 	.summary = "what a plugin is, offers and needs, and how it is",

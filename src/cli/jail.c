@@ -13,8 +13,8 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "workspace/undo.h"
 #include "policy/policy.h"
+#include "workspace/undo.h"
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;
@@ -240,7 +240,7 @@ static int jail_run(struct mor_cli *cli)
 	return r;
 }
 
-const struct mor_command mor_command_jail = {
+const struct mor_cli_command mor_cli_command_jail = {
 	.name = "jail",
 	.group = "This machine:",
 	.summary = "run any program confined, as a plugin would be",

@@ -331,7 +331,7 @@ static int kzip_run(struct mor_cli *cli)
 	return r < 0 ? mor_report_error(cli->console, &err) : r;
 }
 
-const struct mor_command mor_command_kzip = {
+const struct mor_cli_command mor_cli_command_kzip = {
 	.name = "kzip",
 	.group = "Kythe:",
 	.summary = "make, show and merge archives of compilation records",

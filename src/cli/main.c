@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <locale.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,38 +18,6 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "program/helper.h"
-
-#define FIELD(name) offsetof(struct mor_common_args, name)
-const struct mor_option mor_common_options[] = {
-	{ "json", 0, NULL,
-	  "results and errors as JSON on stdout (jail, chaos, a bot: on stderr)",
-	  MOR_OPT_FLAG, FIELD(json), NULL },
-	{ "verbose", 'v', NULL,
-	  "tell on stderr what happens, the plugin's own stderr included",
-	  MOR_OPT_FLAG, FIELD(verbose), NULL },
-	{ "help", 'h', NULL, "show this help", MOR_OPT_FLAG, FIELD(help), NULL },
-	{ 0 },
-};
-
-const struct mor_command *mor_command_find(const char *name)
-{
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
-	return NULL;
-}
-
-int mor_command_unknown(const char *name, mortise_error *err)
-{
-	struct mor_nearest nearest = { .word = name };
-
-	for (const struct mor_command *const *c = mor_commands; *c; c++)
-		mor_nearest_offer(&nearest, (*c)->name);
-	if (mor_nearest_best(&nearest))
-		return mor_fail(err, MORTISE_EINVAL, "unknown command \"%s\"; did you mean %s?", name,
-				mor_nearest_best(&nearest));
-	return mor_fail(err, MORTISE_EINVAL, "unknown command \"%s\"", name);
-}
 
 /* Looked for before parsing, so that a usage error too comes as JSON where JSON was asked for. */
 static bool wants_json(char **argv)
@@ -64,7 +31,7 @@ static bool wants_json(char **argv)
 /* --help wins over whatever else is on the line, even what the command would refuse. */
 static int run_parsed(struct mor_cli *cli)
 {
-	const struct mor_command *command = cli->command;
+	const struct mor_cli_command *command = cli->command;
 	const struct mor_common_args *common = (const void *)((char *)cli->args + command->common);
 
 	cli->console->json = common->json;
@@ -112,13 +79,13 @@ static int run_other(struct mor_cli *cli, const char *word)
 	else if (word[0] == '-')
 		mor_fail(&err, MORTISE_EINVAL, "unknown option %s before the command", word);
 	else
-		mor_command_unknown(word, &err);
+		mor_cli_command_unknown(word, &err);
 	return mor_report_usage(cli->console, &err);
 }
 
 static int run(struct mor_cli *cli, char **argv)
 {
-	cli->command = argv[0] ? mor_command_find(argv[0]) : NULL;
+	cli->command = argv[0] ? mor_cli_command_find(argv[0]) : NULL;
 	cli->console->command = cli->command ? cli->command->name : NULL;
 	if (cli->command)
 		return run_command(cli, argv + 1);
@@ -135,7 +102,7 @@ static int run(struct mor_cli *cli, char **argv)
 
 static bool is_ours(const char *word)
 {
-	return word && (mor_command_find(word) || is_one_of(word, "--version", "-V"));
+	return word && (mor_cli_command_find(word) || is_one_of(word, "--version", "-V"));
 }
 
 /* Returns only if it cannot be run, with the reason in `err`. Comes before all else: a signal that we had caught would be
@@ -160,9 +127,9 @@ int main(int argc, char **argv)
 	char **words = argc > 0 ? argv + 1 : nothing;
 	mortise_error err = { 0 };
 
-	if (mor_other_program && !is_ours(words[0]))
-		become(mor_other_program, argv, &err);
-	if (!mor_other_program)
+	if (mor_cli_other_program && !is_ours(words[0]))
+		become(mor_cli_other_program, argv, &err);
+	if (!mor_cli_other_program)
 		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
 	mor_signals_init();
 	mor_out_init(&console);

@@ -50,7 +50,7 @@ static int store_rate(struct parser *p, const struct mor_option *option, const c
 }
 
 /* The table's offset is relative to its group's struct, and `base` is where that lies in the command's. */
-static int store(struct parser *p, const struct mor_option *option, size_t base, const char *value)
+static int store_value(struct parser *p, const struct mor_option *option, size_t base, const char *value)
 {
 	void *where = p->args + base + option->offset;
 
@@ -85,7 +85,7 @@ static int store(struct parser *p, const struct mor_option *option, size_t base,
 /* ---- reading ---- */
 
 /* By letter where one is given, else by name. */
-static const struct mor_option *find(struct parser *p, struct mor_slice name, char letter, size_t *ret_base)
+static const struct mor_option *find_option(struct parser *p, struct mor_slice name, char letter, size_t *ret_base)
 {
 	for (const struct mor_option_group *g = p->groups; g->title; g++) {
 		for (const struct mor_option *o = g->options; o->name; o++) {
@@ -148,7 +148,7 @@ static int parse_long(struct parser *p)
 	size_t base = 0;
 	int r;
 
-	option = find(p, name, 0, &base);
+	option = find_option(p, name, 0, &base);
 	if (!option)
 		return unknown_long(p);
 	if (!option->arg && equals)
@@ -158,7 +158,7 @@ static int parse_long(struct parser *p)
 		if (r < 0)
 			return r;
 	}
-	return store(p, option, base, value);
+	return store_value(p, option, base, value);
 }
 
 /* "-vj4" is -v -j 4. */
@@ -170,18 +170,18 @@ static int parse_short(struct parser *p)
 		size_t base = 0;
 		int r;
 
-		option = find(p, (struct mor_slice){ 0 }, *at, &base);
+		option = find_option(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
 			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
 					p->words->loose ? "; what is the plugin's goes after \"--\"" : "");
 		if (!option->arg) {
-			r = store(p, option, base, NULL);
+			r = store_value(p, option, base, NULL);
 			if (r < 0)
 				return r;
 			continue;
 		}
 		r = take_value(p, option, at[1] ? at + 1 : NULL, &value);
-		return r < 0 ? r : store(p, option, base, value);
+		return r < 0 ? r : store_value(p, option, base, value);
 	}
 	return 0;
 }

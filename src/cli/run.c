@@ -143,7 +143,7 @@ static int run_run(struct mor_cli *cli)
 	return exit_code;
 }
 
-const struct mor_command mor_command_run = {
+const struct mor_cli_command mor_cli_command_run = {
 	.name = "run",
 	.group = "Use a plugin:",
 	.summary = "run a plugin's command, hook or function",

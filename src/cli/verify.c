@@ -207,7 +207,7 @@ static int run(struct mor_cli *cli)
 	return r < 0 ? mor_report_error(cli->console, &err) : r;
 }
 
-const struct mor_command mor_command_verify_entries = {
+const struct mor_cli_command mor_cli_command_verify_entries = {
 	.name = "verify-entries",
 	.group = "Kythe:",
 	.summary = "check an entry stream against goals in the comments of its sources",

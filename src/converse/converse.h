@@ -22,9 +22,9 @@
 
 #include "base/buf.h"
 #include "converse/lines.h"
-#include "runner/runner.h"
 #include "converse/once.h"
 #include "converse/turn.h"
+#include "runner/runner.h"
 #include "wire/json.h"
 
 struct mor_converse;

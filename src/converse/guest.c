@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/near.h"
 #include "base/text.h"
+#include "console/console.h"
 #include "converse/converse.h"
 #include "converse/functions.h"
-#include "console/console.h"
 
 #include <stdio.h>
 #include <string.h>

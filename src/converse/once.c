@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "converse/words.h"
-#include "converse/functions.h"
 #include "console/console.h"
+#include "converse/functions.h"
 #include "converse/turn.h"
+#include "converse/words.h"
 
 static int add_context(const char *word, struct mor_writer *w, mortise_error *err)
 {

@@ -13,11 +13,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "converse/words.h"
-#include "converse/functions.h"
 #include "console/report.h"
-#include "converse/once.h"
 #include "console/signals.h"
+#include "converse/functions.h"
+#include "converse/once.h"
+#include "converse/words.h"
 #include "runner/watch.h"
 
 /* ---- what happens meanwhile ---- */

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "extract/extract.h"
+#include "base/text.h"
 #include "console/report.h"
+#include "extract/extract.h"
 
 #define INTERFACE "content_extractor_v1"
 

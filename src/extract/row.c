@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "extract/extract.h"
 #include "console/report.h"
+#include "extract/extract.h"
 
 /* ---- success ---- */
 

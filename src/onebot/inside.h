@@ -16,7 +16,7 @@ enum { MOR_ROLE_EVENTS = 1, MOR_ROLE_CALLS = 2 };
 /* One connection. */
 struct mor_peer {
 	struct mor_list node;
-	struct mor_link *link;
+	struct mor_onebot_link *link;
 	struct mor_ws *ws;
 	uint64_t id;
 	bool forward, is_open;
@@ -30,8 +30,8 @@ struct mor_peer {
 	char why[100];        /* we end it                              */
 };
 
-struct mor_link {
-	struct mor_link_options options;
+struct mor_onebot_link {
+	struct mor_onebot_link_options options;
 	struct mor_loop *loop;
 	struct mor_tls *trust, *identity;
 	struct mor_ws_server *server;

@@ -24,9 +24,9 @@
 
 /* ---- peers ---- */
 
-static void note(struct mor_link *link, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void note(struct mor_onebot_link *link, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static void note(struct mor_link *link, const char *what, const char *format, ...)
+static void note(struct mor_onebot_link *link, const char *what, const char *format, ...)
 {
 	char text[800];
 	va_list args;
@@ -37,7 +37,7 @@ static void note(struct mor_link *link, const char *what, const char *format, ..
 	link->options.handler->note(link->options.arg, what, text);
 }
 
-static struct mor_peer *new_peer(struct mor_link *link)
+static struct mor_peer *new_peer(struct mor_onebot_link *link)
 {
 	struct mor_peer *peer = mor_zalloc(sizeof(*peer));
 
@@ -138,7 +138,7 @@ static bool settle_account(struct mor_peer *peer, struct mor_onebot_event *event
 
 static void take_event(struct mor_peer *peer, struct mor_onebot_event *event)
 {
-	struct mor_link *link = peer->link;
+	struct mor_onebot_link *link = peer->link;
 
 	if (event->kind == MOR_ONEBOT_HEARTBEAT)
 		take_heartbeat(peer, event);
@@ -192,15 +192,15 @@ static void on_opened(struct mor_ws *ws)
 
 /* ---- forward: we connect ---- */
 
-static void connect_forward(struct mor_link *link);
+static void connect_forward(struct mor_onebot_link *link);
 
 static void on_retry(struct mor_timer *timer)
 {
-	connect_forward(mor_container_of(timer, struct mor_link, retry));
+	connect_forward(mor_container_of(timer, struct mor_onebot_link, retry));
 }
 
 /* Between half of it and all of it. */
-static uint32_t delay_ms(const struct mor_link *link)
+static uint32_t delay_ms(const struct mor_onebot_link *link)
 {
 	unsigned doubled = link->failures < 6 ? link->failures : 6;
 	uint32_t most = FIRST_MS << doubled < LAST_MS ? FIRST_MS << doubled : LAST_MS, random = 0;
@@ -210,7 +210,7 @@ static uint32_t delay_ms(const struct mor_link *link)
 	return most / 2 + random % (most / 2 + 1);
 }
 
-static uint32_t retry_later(struct mor_link *link)
+static uint32_t retry_later(struct mor_onebot_link *link)
 {
 	uint32_t ms = delay_ms(link);
 
@@ -223,7 +223,7 @@ static uint32_t retry_later(struct mor_link *link)
 static void on_closed(struct mor_ws *ws, const char *why)
 {
 	struct mor_peer *peer = mor_ws_arg(ws);
-	struct mor_link *link = peer->link;
+	struct mor_onebot_link *link = peer->link;
 	bool again = peer->forward && !link->closing;
 	char shown[800], delay[32] = "";
 
@@ -239,9 +239,9 @@ static void on_closed(struct mor_ws *ws, const char *why)
 
 static const struct mor_ws_handler handler = { on_opened, on_message, on_binary, on_closed };
 
-static struct mor_ws_options connection_options(const struct mor_link *link, void *arg)
+static struct mor_ws_options connection_options(const struct mor_onebot_link *link, void *arg)
 {
-	return (struct mor_ws_options){ .handler = &handler, .arg = arg, .limit = MOR_LINK_LIMIT, .ping_ms = link->options.ping_ms };
+	return (struct mor_ws_options){ .handler = &handler, .arg = arg, .limit = MOR_ONEBOT_LINK_LIMIT, .ping_ms = link->options.ping_ms };
 }
 
 static void enlist(struct mor_peer *peer)
@@ -251,7 +251,7 @@ static void enlist(struct mor_peer *peer)
 	peer->link->count++;
 }
 
-static void connect_forward(struct mor_link *link)
+static void connect_forward(struct mor_onebot_link *link)
 {
 	struct mor_peer *peer = new_peer(link);
 	struct mor_ws_options options = connection_options(link, peer);
@@ -322,7 +322,7 @@ static struct mor_slice query_token(const struct mor_http *head, char *out, size
 
 /* 0, 401: none is given, 403: it is wrong. Without a token anybody may come but a web page: browsers send an Origin, and any
  * page could reach a bot on its reader's own machine. */
-static int judge_token(const struct mor_link *link, const struct mor_http *head)
+static int judge_token(const struct mor_onebot_link *link, const struct mor_http *head)
 {
 	struct mor_slice given = header_token(head);
 	char decoded[1024];
@@ -356,7 +356,7 @@ static unsigned role_of(const struct mor_http *head)
 }
 
 /* The path of `listen`, or something below it; where that is "/", any. */
-static bool is_here(const struct mor_link *link, struct mor_slice path)
+static bool is_here(const struct mor_onebot_link *link, struct mor_slice path)
 {
 	const char *wanted = link->options.listen->target;
 	size_t len = strlen(wanted);
@@ -368,7 +368,7 @@ static bool is_here(const struct mor_link *link, struct mor_slice path)
 
 static int judge(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg)
 {
-	struct mor_link *link = mor_ws_server_arg(server);
+	struct mor_onebot_link *link = mor_ws_server_arg(server);
 	struct mor_slice self_id = mor_http_header(head, "X-Self-ID");
 	int refusal = is_here(link, mor_http_path(head)) ? judge_token(link, head) : 404;
 	struct mor_peer *peer;
@@ -400,7 +400,7 @@ static void on_accepted(struct mor_ws *ws)
 /* Whoever hammers at the door does not fill the log. */
 static void on_refused(struct mor_ws_server *server, const char *from, const char *why)
 {
-	struct mor_link *link = mor_ws_server_arg(server);
+	struct mor_onebot_link *link = mor_ws_server_arg(server);
 
 	if (is_worth_telling(++link->refusals))
 		note(link, "refused", "%s: %s%s", from, why, link->refusals > 1 ? "; it is not the first that is refused" : "");
@@ -414,7 +414,7 @@ static bool fits(const struct mor_peer *peer, const char *self_id)
 }
 
 /* The newest: an older one of the same account may be dead already without knowing it. */
-uint64_t mor_link_send(struct mor_link *link, const char *self_id, struct mor_slice call)
+uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call)
 {
 	for (struct mor_list *node = link->peers.prev; node != &link->peers; node = node->prev) {
 		struct mor_peer *peer = mor_container_of(node, struct mor_peer, node);
@@ -425,7 +425,7 @@ uint64_t mor_link_send(struct mor_link *link, const char *self_id, struct mor_sl
 	return 0;
 }
 
-void mor_link_pause(struct mor_link *link, bool on)
+void mor_onebot_link_pause(struct mor_onebot_link *link, bool on)
 {
 	if (link->paused == on)
 		return;
@@ -440,9 +440,9 @@ void mor_link_pause(struct mor_link *link, bool on)
 
 /* ---- life ---- */
 
-static int open_tls(struct mor_link *link, mortise_error *err)
+static int open_tls(struct mor_onebot_link *link, mortise_error *err)
 {
-	const struct mor_link_options *o = &link->options;
+	const struct mor_onebot_link_options *o = &link->options;
 
 	if (o->connect && o->connect->tls && !(link->trust = mor_tls_client(o->ca_file, err)))
 		return err->code;
@@ -456,7 +456,7 @@ static bool is_loopback(const char *host)
 	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
 
-static int listen_reverse(struct mor_link *link, mortise_error *err)
+static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 {
 	struct mor_ws_server_options options = {
 		.url = link->options.listen, .tls = link->identity, .most = MOST_YOUNG, .connection = connection_options(link, NULL),
@@ -473,9 +473,9 @@ static int listen_reverse(struct mor_link *link, mortise_error *err)
 	return 0;
 }
 
-int mor_link_new(const struct mor_link_options *options, struct mor_link **ret, mortise_error *err)
+int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret, mortise_error *err)
 {
-	struct mor_link *link = mor_zalloc(sizeof(*link));
+	struct mor_onebot_link *link = mor_zalloc(sizeof(*link));
 	int r;
 
 	if (!link)
@@ -492,11 +492,11 @@ int mor_link_new(const struct mor_link_options *options, struct mor_link **ret, 
 	if (r == 0)
 		*ret = link;
 	else
-		mor_link_free(link);
+		mor_onebot_link_free(link);
 	return r;
 }
 
-void mor_link_free(struct mor_link *link)
+void mor_onebot_link_free(struct mor_onebot_link *link)
 {
 	if (!link)
 		return;
@@ -511,27 +511,27 @@ void mor_link_free(struct mor_link *link)
 	mor_free(link);
 }
 
-int mor_link_fd(const struct mor_link *link)
+int mor_onebot_link_fd(const struct mor_onebot_link *link)
 {
 	return mor_loop_fd(link->loop);
 }
 
-void mor_link_dispatch(struct mor_link *link)
+void mor_onebot_link_dispatch(struct mor_onebot_link *link)
 {
 	mor_loop_dispatch(link->loop);
 }
 
-void mor_link_close(struct mor_link *link)
+void mor_onebot_link_close(struct mor_onebot_link *link)
 {
 	link->closing = true;
-	mor_link_pause(link, false);
+	mor_onebot_link_pause(link, false);
 	mor_timer_stop(&link->retry);
 	mor_ws_server_free(mor_take(&link->server));
 	MOR_LIST_EACH(node, after, &link->peers)
 		mor_ws_close(mor_container_of(node, struct mor_peer, node)->ws, 1001, "the bot ends");
 }
 
-bool mor_link_is_closed(const struct mor_link *link)
+bool mor_onebot_link_is_closed(const struct mor_onebot_link *link)
 {
 	return link->closing && mor_list_empty(&link->peers);
 }

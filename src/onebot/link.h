@@ -22,12 +22,12 @@
 #include "base/url.h"
 #include "onebot/onebot.h"
 
-#define MOR_LINK_LIMIT ((size_t)16 << 20) /* bytes of one message */
+#define MOR_ONEBOT_LINK_LIMIT ((size_t)16 << 20) /* bytes of one message */
 
-struct mor_link;
+struct mor_onebot_link;
 
 /* None of these may free the link. */
-struct mor_link_handler {
+struct mor_onebot_link_handler {
 	/* Message, connect or response; the callee may take what it holds. */
 	void (*event)(void *arg, struct mor_onebot_event *event);
 	/* For people: `what` is one word, "connected", "disconnected", "refused", "input", "warning". */
@@ -38,28 +38,28 @@ struct mor_link_handler {
 	void (*lost)(void *arg, uint64_t peer);
 };
 
-struct mor_link_options {
+struct mor_onebot_link_options {
 	const struct mor_url *connect, *listen; /* NULL: not that way                      */
 	const char *token;                      /* NULL: none                              */
 	const char *ca_file, *cert_file, *key_file;
 	uint32_t ping_ms;
-	const struct mor_link_handler *handler;
+	const struct mor_onebot_link_handler *handler;
 	void *arg;
 };
 
 /* The options' texts must outlive the link. MORTISE_EMANIFEST for a file that cannot be used, MORTISE_ESYSTEM where nobody can
  * listen. A server that is not there is no error: it may come. */
-int mor_link_new(const struct mor_link_options *options, struct mor_link **ret, mortise_error *err);
-void mor_link_free(struct mor_link *link); /* NULL is fine */
-int mor_link_fd(const struct mor_link *link);
-void mor_link_dispatch(struct mor_link *link);
+int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret, mortise_error *err);
+void mor_onebot_link_free(struct mor_onebot_link *link); /* NULL is fine */
+int mor_onebot_link_fd(const struct mor_onebot_link *link);
+void mor_onebot_link_dispatch(struct mor_onebot_link *link);
 
 /* One call for an account (NULL: whichever there is). The connection that took it, or 0: there is none for that. */
-uint64_t mor_link_send(struct mor_link *link, const char *self_id, struct mor_slice call);
+uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call);
 /* While on, nothing is read, and nobody's silence counts. */
-void mor_link_pause(struct mor_link *link, bool on);
+void mor_onebot_link_pause(struct mor_onebot_link *link, bool on);
 /* Says good-bye on every connection, after what is queued there, and opens no more. */
-void mor_link_close(struct mor_link *link);
-bool mor_link_is_closed(const struct mor_link *link);
+void mor_onebot_link_close(struct mor_onebot_link *link);
+bool mor_onebot_link_is_closed(const struct mor_onebot_link *link);
 
 #endif

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "runner/network.h"
 #include "console/console.h"
 #include "console/signals.h"
+#include "runner/network.h"
 #include "runner/watch.h"
 
 /* ---- what the options amount to ---- */

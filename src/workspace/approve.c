@@ -10,10 +10,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "runner/network.h"
 #include "console/console.h"
-#include "workspace/workspace.h"
 #include "console/signals.h"
+#include "runner/network.h"
+#include "workspace/workspace.h"
 
 /* As a shell would read it back. */
 static void append_quoted(struct mor_buf *out, const char *word)

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
-#include "workspace/place.h"
 #include "manifest/manifest.h"
+#include "workspace/place.h"
 
 struct declared {
 	struct mor_console *console;

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
-#include "workspace/workspace.h"
-#include "workspace/place.h"
 #include "runner/watch.h"
+#include "workspace/place.h"
+#include "workspace/workspace.h"
 
 /* ---- what it is started with ---- */
 

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "console/args.h"
 #include "console/report.h"
-#include "workspace/place.h"
 #include "console/signals.h"
+#include "workspace/place.h"
 
 /* ---- telling ---- */
 

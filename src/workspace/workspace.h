@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "workspace/words.h"
-#include "workspace/undo.h"
 #include "manifest/manifest.h"
 #include "runner/runner.h"
 #include "wire/json.h"
+#include "workspace/undo.h"
+#include "workspace/words.h"
 
 /* What is wanted. */
 struct mor_workspace_args {
