@@ -20,8 +20,9 @@ static ssize_t read_memory(void *arg, void *buffer, size_t len)
 
 	n = memory->step && n > memory->step ? memory->step : n;
 	n = n > len ? len : n;
-	if (n)
-		memcpy(buffer, memory->left.ptr, n);
+	if (!n) /* an empty buffer has no address to count from */
+		return 0;
+	memcpy(buffer, memory->left.ptr, n);
 	memory->left.ptr += n;
 	memory->left.len -= n;
 	return (ssize_t)n;
