@@ -54,7 +54,7 @@ static inline struct mor_list *mor_list_pop(struct mor_list *head)
 	return node;
 }
 
-/* `next` allows the body to remove `node`. */
+/* `after` is the next one, so the body may remove `node`. */
 #define MOR_LIST_EACH(node, after, head) \
 	for (struct mor_list *node = (head)->next, *after = node->next; node != (head); \
 	     node = after, after = node->next)

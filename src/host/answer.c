@@ -5,7 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "host/call.h"
+#include "host/embedder.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/keep.h"
+#include "host/options.h"
+#include "host/plugin.h"
+#include "host/shape.h"
 #include "wire/envelope.h"
 
 struct judgement {

@@ -11,7 +11,15 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/host.h"
+#include "host/call.h"
+#include "host/client.h"
+#include "host/embedder.h"
+#include "host/ladder.h"
+#include "host/link.h"
+#include "host/plugin.h"
+#include "host/request.h"
+#include "host/settings.h"
+#include "host/supervise.h"
 
 static bool greets(const mortise_plugin *plugin)
 {

@@ -4,7 +4,10 @@
 
 #include "base/alloc.h"
 #include "explain/explain.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/plugin.h"
+#include "host/settings.h"
 
 static void pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)
 {

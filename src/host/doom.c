@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "host/call.h"
 #include "host/host.h"
+#include "host/plugin.h"
 
 struct mor_doom {
 	struct mor_list node; /* in plugin->dooms */

@@ -13,7 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "host/host.h"
+#include "host/env.h"
+#include "host/plugin.h"
 
 static const char *const clean_names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE",
 					   "TZ",   "TERM", "TMPDIR", NULL };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedder is told besides replies. */
+/* What the embedder is told besides replies: events, and the messages themselves. */
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "host/embedder.h"
 #include "host/host.h"
+#include "host/plugin.h"
 
 static const char *const names[MORTISE_EVENT_TYPES] = {
 	[MORTISE_EVENT_STATE] = "state", [MORTISE_EVENT_STDERR] = "stderr",   [MORTISE_EVENT_NOISE] = "noise",
@@ -31,9 +34,8 @@ void mor_event_full(mortise_plugin *plugin, mortise_event *event)
 		event->text = "";
 	if (event->type != MORTISE_EVENT_STATE)
 		event->state = event->previous = plugin->state;
-	host->in_callback++;
+	MOR_EMBEDDER(host);
 	fn(event, arg);
-	host->in_callback--;
 }
 
 void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char *text)
@@ -52,4 +54,14 @@ void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, cons
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	mor_event(plugin, type, text);
+}
+
+void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
+{
+	mortise_host *host = plugin->host;
+	mortise_tap_frame frame = { plugin, direction, 0, { body.ptr, body.len } };
+
+	frame.time_ns = mor_clock_ns();
+	MOR_EMBEDDER(host);
+	host->tap(&frame, host->tap_arg);
 }

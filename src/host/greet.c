@@ -3,7 +3,13 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/host.h"
+#include "host/call.h"
+#include "host/client.h"
+#include "host/embedder.h"
+#include "host/greet.h"
+#include "host/plugin.h"
+#include "host/supervise.h"
+#include "host/template.h"
 
 static const struct mor_method *next_row(const struct mor_dialect *dialect, const struct mor_method *after)
 {

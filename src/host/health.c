@@ -9,7 +9,16 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/call.h"
+#include "host/call_table.h"
+#include "host/embedder.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/ladder.h"
+#include "host/plugin.h"
+#include "host/settings.h"
+#include "host/supervise.h"
+#include "host/template.h"
 
 static void on_timer(struct mor_timer *timer);
 
@@ -43,7 +52,7 @@ static const mortise_call *running(const mortise_plugin *plugin)
 
 static bool is_running(const mortise_plugin *plugin, int64_t id)
 {
-	const mortise_call *call = id ? mor_table_find(&plugin->table, id) : NULL;
+	const mortise_call *call = id ? mor_call_table_find(&plugin->table, id) : NULL;
 
 	return call && call->state == MOR_CALL_SENT;
 }

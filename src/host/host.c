@@ -6,7 +6,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/trace.h"
+#include "host/call.h"
+#include "host/embedder.h"
 #include "host/host.h"
+#include "host/link.h"
+#include "host/options.h"
+#include "host/owner.h"
+#include "host/plugin.h"
+#include "host/pool.h"
+#include "host/request.h"
 
 int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 {
@@ -115,8 +123,8 @@ mortise_host *mortise_host_free(mortise_host *host)
 
 	if (!host || mor_host_check_leaving(host) < 0 || host->in_callback || mor_loop_dispatching(host->loop))
 		return host;
-	/* From here on callbacks run (the last ones of every call), but must not run the loop. */
-	host->in_callback++;
+	/* From here on callbacks run (the last ones of every call), but must not run the loop. It ends with the host. */
+	mor_embedder_enter(host);
 	mor_list_init(&closed);
 	while (!mor_list_empty(&host->pools) || !mor_list_empty(&host->plugins)) {
 		/* Pools first: their workers are among the plugins. And again: the callbacks may make new ones. They may also
@@ -172,17 +180,4 @@ int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)
 	host->tap = tap;
 	host->tap_arg = arg;
 	return 0;
-}
-
-void mor_host_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
-{
-	mortise_host *host = plugin->host;
-	mortise_tap_frame frame = { plugin, direction, 0, { body.ptr, body.len } };
-
-	if (!host->tap)
-		return;
-	frame.time_ns = mor_clock_ns();
-	host->in_callback++;
-	host->tap(&frame, host->tap_arg);
-	host->in_callback--;
 }

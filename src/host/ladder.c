@@ -4,7 +4,11 @@
  * follows the end, is decided in supervise.c.
  */
 #include "base/alloc.h"
+#include "host/call.h"
 #include "host/host.h"
+#include "host/ladder.h"
+#include "host/plugin.h"
+#include "host/template.h"
 
 /* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
  * plugin is slow to read what stands before it; who has not read that by now will not get it. */

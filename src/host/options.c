@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "host/host.h"
+#include "host/options.h"
 
 /* No tail padding, or a new field would hide inside the old size. */
 #define NO_TAIL_PADDING(type, last) \

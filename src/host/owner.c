@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "host/owner.h"
 
 struct mor_owner *mor_owner_new(void)
 {

@@ -8,7 +8,17 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "host/call.h"
+#include "host/call_table.h"
+#include "host/embedder.h"
+#include "host/env.h"
 #include "host/host.h"
+#include "host/options.h"
+#include "host/owner.h"
+#include "host/plugin.h"
+#include "host/request.h"
+#include "host/settings.h"
+#include "host/view.h"
 
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {
@@ -88,7 +98,7 @@ static void free_memory(mortise_plugin *plugin)
 	mor_doc_free(plugin->hello);
 	mor_doc_free(plugin->init);
 	mor_free(plugin->said_name);
-	mor_table_fini(&plugin->table);
+	mor_call_table_fini(&plugin->table);
 	mor_buf_fini(&plugin->held);
 	mor_buf_fini(&plugin->failure_data);
 	mor_policy_fini(&plugin->policy);
@@ -192,23 +202,11 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	return 0;
 }
 
-mortise_plugin *mor_plugin_hold(mortise_plugin *plugin)
-{
-	plugin->holds++;
-	return plugin;
-}
-
 /* The shell of a plugin whose host is gone stays as long as the embedder holds it. */
-static void free_if_done(mortise_plugin *plugin)
+void mor_plugin_free_if_done(mortise_plugin *plugin)
 {
 	if (plugin->gone && !plugin->holds && !plugin->refs)
 		free_memory(plugin);
-}
-
-void mor_plugin_drop(mortise_plugin *plugin)
-{
-	plugin->holds--;
-	free_if_done(plugin);
 }
 
 void mor_plugin_destroy(mortise_plugin *plugin)
@@ -258,7 +256,7 @@ mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin)
 	if (plugin->refs == 0 && !plugin->gone)
 		mor_plugin_destroy(plugin);
 	else
-		free_if_done(plugin);
+		mor_plugin_free_if_done(plugin);
 	return NULL;
 }
 

@@ -6,7 +6,19 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/call.h"
+#include "host/call_table.h"
+#include "host/client.h"
+#include "host/embedder.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/keep.h"
+#include "host/ladder.h"
+#include "host/link.h"
+#include "host/plugin.h"
+#include "host/receive.h"
+#include "host/request.h"
+#include "host/supervise.h"
 #include "wire/envelope.h"
 
 void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)
@@ -29,7 +41,7 @@ static void note_word(mortise_plugin *plugin)
 static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message *message)
 {
 	unsigned wire = plugin->dialect->wire;
-	mortise_call *call = message->id_int > 0 ? mor_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call = message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
 
 	if (call)
 		return call;
@@ -96,7 +108,7 @@ static bool may_know(const struct note *note, const mortise_call *call)
  * unknown one means the running call: the only one, provided that the plugin can have read it by now. */
 static mortise_call *note_call(const struct note *note)
 {
-	mortise_call *call = mor_table_find(&note->plugin->table, note_ref(note));
+	mortise_call *call = mor_call_table_find(&note->plugin->table, note_ref(note));
 
 	if (call || refers(note) || (note->says->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
@@ -311,7 +323,7 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	MOR_HOLD(plugin);
 	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
 	plugin->counters.bytes_in += message->whole.len;
-	mor_host_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
+	mor_event_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
 		plugin->failed_without_ref = false;
@@ -345,7 +357,7 @@ void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message
 
 static void fail_one(mortise_plugin *plugin, const struct mor_message *message, int code, const char *text)
 {
-	mortise_call *call = message && message->id_int > 0 ? mor_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call = message && message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
 	mortise_error error;
 
 	if ((!call || call->no_slot) && code == MORTISE_ELIMIT)

@@ -9,7 +9,16 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/client.h"
+#include "host/embedder.h"
 #include "host/host.h"
+#include "host/ladder.h"
+#include "host/link.h"
+#include "host/plugin.h"
+#include "host/receive.h"
+#include "host/request.h"
+#include "host/supervise.h"
+#include "host/template.h"
 #include "wire/envelope.h"
 
 /* ---- sending answers ---- */
@@ -21,7 +30,7 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 
 	if (!plugin->link || plugin->end_seen)
 		return MORTISE_ECLOSED;
-	mor_host_tap(plugin, MORTISE_TO_PLUGIN, body);
+	mor_event_tap(plugin, MORTISE_TO_PLUGIN, body);
 	r = plugin->link ? plugin->link->ops->send(plugin->link, body) : MORTISE_ECLOSED; /* released by who taps */
 	if (r == 0)
 		plugin->counters.bytes_out += body.len;
@@ -342,9 +351,8 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, c
 	request = make_request(plugin, row, message->id, batch);
 	method = mor_strndup(message->method.ptr, message->method.len);
 	if (request && method) {
-		plugin->host->in_callback++;
+		MOR_EMBEDDER(plugin->host);
 		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len }, plugin->arg);
-		plugin->host->in_callback--;
 	} else {
 		if (request) {
 			mor_client_answered(plugin, row, false);

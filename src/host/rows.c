@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "host/host.h"
+#include "host/plugin.h"
+#include "host/settings.h"
 
 /* "quirk=value" */
 static bool is_met(mortise_plugin *plugin, const char *when)

@@ -5,7 +5,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/host.h"
+#include "host/link.h"
+#include "host/plugin.h"
+#include "host/settings.h"
 
 struct duration_setting {
 	const char *section, *key;

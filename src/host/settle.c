@@ -7,7 +7,17 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/call.h"
+#include "host/call_table.h"
+#include "host/embedder.h"
+#include "host/greet.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/keep.h"
+#include "host/ladder.h"
+#include "host/plugin.h"
+#include "host/shape.h"
+#include "host/supervise.h"
 
 #define SPARE_CALLS 256
 #define UNANSWERED_MAX 3 /* so many in a row and the plugin is wedged, whatever else it says */
@@ -64,9 +74,8 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 
 	if (!fn || plugin->host->is_copy)
 		return;
-	plugin->host->in_callback++;
+	MOR_EMBEDDER(plugin->host);
 	fn(&reply, arg);
-	plugin->host->in_callback--;
 }
 
 static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
@@ -120,7 +129,7 @@ void mor_call_unlink(mortise_call *call)
 		call->reached = call->begin < (plugin->link ? plugin->link->written : plugin->written);
 	mor_list_remove(&call->node);
 	if (call->id) {
-		mor_table_remove(&plugin->table, call);
+		mor_call_table_remove(&plugin->table, call);
 		plugin->in_flight -= !call->no_slot;
 	}
 	call->id = 0;

@@ -8,7 +8,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "host/call.h"
 #include "host/host.h"
+#include "host/ladder.h"
+#include "host/plugin.h"
+#include "host/shape.h"
+#include "host/state.h"
+#include "host/supervise.h"
 
 /* ---- death and what follows ---- */
 

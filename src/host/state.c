@@ -3,7 +3,11 @@
 #include <assert.h>
 
 #include "base/trace.h"
+#include "host/embedder.h"
 #include "host/host.h"
+#include "host/plugin.h"
+#include "host/pool.h"
+#include "host/state.h"
 
 #define TO(state) (1u << MORTISE_##state)
 

@@ -17,8 +17,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/trace.h"
-#include "host/host.h"
 #include "host/intake.h"
+#include "host/link.h"
 
 #define ITEMS_AT_ONCE 64          /* answers; then the others have a turn: one flooding plugin starves nobody */
 #define WRITE_AT_ONCE (128 * 1024) /* bytes, as well: thousands of notifications are settled by one write     */

@@ -10,7 +10,22 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/call.h"
+#include "host/client.h"
+#include "host/embedder.h"
+#include "host/greet.h"
+#include "host/health.h"
 #include "host/host.h"
+#include "host/keep.h"
+#include "host/ladder.h"
+#include "host/link.h"
+#include "host/plugin.h"
+#include "host/receive.h"
+#include "host/request.h"
+#include "host/shape.h"
+#include "host/state.h"
+#include "host/supervise.h"
+#include "host/view.h"
 
 /* A closed pipe is nearly always the first sign of an exit that is told a moment later. */
 #define BROKEN_MS 100

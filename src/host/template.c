@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "host/host.h"
+#include "host/plugin.h"
+#include "host/template.h"
 
 #define SPREAD "..."
 

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "host/host.h"
+#include "host/options.h"
 #include "undo/scratch.h"
 #include "undo/undo.h"
 

@@ -7,7 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "host/embedder.h"
 #include "host/host.h"
+#include "host/options.h"
+#include "host/plugin.h"
+#include "host/view.h"
 #include "policy/plan.h"
 
 struct view_wait {
@@ -150,9 +154,8 @@ static void tell(mortise_plugin *plugin, struct view_wait *wait, const mortise_e
 	mortise_host *host = plugin->host;
 
 	if (wait->done && !host->is_copy) {
-		host->in_callback++;
+		MOR_EMBEDDER(host);
 		wait->done(plugin, error ? error->code : MORTISE_OK, error, wait->arg);
-		host->in_callback--;
 	}
 	wait_free(wait);
 }

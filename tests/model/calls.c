@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "host/settings.h"
 #include "model.h"
 
 /* ---- callbacks ---- */

@@ -2,6 +2,7 @@
 /* What must hold: of each callback, whenever the loops rest, and in the end. */
 #include <string.h>
 
+#include "host/pool.h"
 #include "loop/inside.h"
 #include "model.h"
 

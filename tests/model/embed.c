@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "host/state.h"
 #include "loop/inside.h"
 #include "model.h"
 

@@ -17,7 +17,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "host/call.h"
 #include "host/host.h"
+#include "host/plugin.h"
 #include "host/intake.h"
 
 enum {

@@ -4,7 +4,9 @@
 
 #include <limits.h>
 
+#include "host/env.h"
 #include "host/host.h"
+#include "host/plugin.h"
 
 #define RUN "[plugin]\ncommand = \"./x\"\n"
 

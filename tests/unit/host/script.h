@@ -9,6 +9,7 @@
 
 #include "host/host.h"
 #include "host/intake.h"
+#include "host/plugin.h"
 
 struct script_link {
 	struct mor_link link;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
+#include "host/state.h"
 #include "leak.h"
 
 /* Rows: from; columns: to; in the order of enum mortise_state. */

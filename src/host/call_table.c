@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pending calls by id: a chained hash table. Ids count up, so their low bits are a perfect hash. */
 #include "base/alloc.h"
-#include "host/host.h"
+#include "host/call.h"
+#include "host/call_table.h"
 
 #define FIRST_SLOTS 8
 
@@ -30,7 +31,7 @@ static int grow(struct mor_call_table *table)
 	return 0;
 }
 
-int mor_table_add(struct mor_call_table *table, mortise_call *call)
+int mor_call_table_add(struct mor_call_table *table, mortise_call *call)
 {
 	if (!table->slots || table->count > table->mask) {
 		int r = grow(table);
@@ -44,7 +45,7 @@ int mor_table_add(struct mor_call_table *table, mortise_call *call)
 	return 0;
 }
 
-mortise_call *mor_table_find(const struct mor_call_table *table, int64_t id)
+mortise_call *mor_call_table_find(const struct mor_call_table *table, int64_t id)
 {
 	mortise_call *call = table->slots && id > 0 ? *slot_of(table, id) : NULL;
 
@@ -53,7 +54,7 @@ mortise_call *mor_table_find(const struct mor_call_table *table, int64_t id)
 	return call;
 }
 
-void mor_table_remove(struct mor_call_table *table, mortise_call *call)
+void mor_call_table_remove(struct mor_call_table *table, mortise_call *call)
 {
 	for (mortise_call **at = slot_of(table, call->id); *at; at = &(*at)->chain) {
 		if (*at == call) {
@@ -64,7 +65,7 @@ void mor_table_remove(struct mor_call_table *table, mortise_call *call)
 	}
 }
 
-void mor_table_fini(struct mor_call_table *table)
+void mor_call_table_fini(struct mor_call_table *table)
 {
 	mor_free(table->slots);
 	*table = (struct mor_call_table){ 0 };

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call into the embedder's code. A callback may do anything that its manual allows: call, stop or release, also the
+ * plugin that it is told about. So who calls back
+ *
+ *	- has brought its own state in order before (the state of a plugin moves before anybody is told);
+ *	- holds what it looks at afterwards (MOR_HOLD);
+ *	- enters through MOR_EMBEDDER(), for as long as the callback runs.
+ */
+#ifndef MOR_HOST_EMBEDDER_H
+#define MOR_HOST_EMBEDDER_H
+
+#include <mortise/mortise.h>
+
+#include "base/slice.h"
+#include "host/host.h"
+#include "host/plugin.h"
+
+static inline mortise_host *mor_embedder_enter(mortise_host *host)
+{
+	host->in_callback++;
+	return host;
+}
+
+static inline void mor_embedder_leave(mortise_host **host)
+{
+	(*host)->in_callback--;
+}
+
+/* To the end of the scope we are in the embedder's code: functions that run the loop are refused meanwhile. */
+#define MOR_EMBEDDER(host) \
+	__attribute__((cleanup(mor_embedder_leave), unused)) mortise_host *entered_ = mor_embedder_enter(host)
+
+/* events.c: what the embedder is told besides replies. Nothing of a plugin that is gone. */
+void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char *text);
+void mor_event_full(mortise_plugin *plugin, mortise_event *event);
+void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Shows a message to whoever taps. */
+void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body);
+static inline void mor_event_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
+{
+	if (plugin->host->tap)
+		mor_event_show(plugin, direction, body);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Versioned option structs of the embedder. */
+#ifndef MOR_HOST_OPTIONS_H
+#define MOR_HOST_OPTIONS_H
+
+#include <stddef.h>
+
+#include <mortise/mortise.h>
+
+/* The caller's struct, of the size that its header had -> ours. NULL: all zero. MORTISE_EINVAL where it asks for what we
+ * do not know. */
+int mor_import_options(const void *given, void *ret, size_t known_size, mortise_error *err);
+
+#endif

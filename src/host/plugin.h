@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plugin as the embedder holds it: what it is, how it is, and what it has under way. It outlives its processes; they
+ * begin and end in supervise.h.
+ */
+#ifndef MOR_HOST_PLUGIN_H
+#define MOR_HOST_PLUGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mortise/mortise.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "dialect/dialect.h"
+#include "host/call_table.h"
+#include "host/health.h"
+#include "host/host.h"
+#include "host/keep.h"
+#include "host/ladder.h"
+#include "host/link.h"
+#include "host/policy.h"
+#include "loop/loop.h"
+#include "manifest/manifest.h"
+#include "proc/proc.h"
+
+struct mor_counters {
+	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in, bytes_out;
+	uint64_t cpu_us; /* of processes that have ended */
+};
+
+struct mor_timeout {
+	char *method;
+	uint32_t ms;
+};
+
+struct mor_work { /* what the plugin has taken (TAKE) */
+	const struct mor_method *row; /* NULL: the place is free */
+	bool handed_out;              /* answered: until DONE it is under way */
+};
+
+#define MOR_DEATHS 64 /* the highest restart intensity */
+
+struct mortise_plugin {
+	struct mor_peer session;  /* what the dialect's hooks see; keep first */
+	mortise_host *host;
+	struct mor_owner *owner;     /* the host's; it may be gone */
+	struct mor_list node;
+	unsigned refs;               /* the embedder's */
+	unsigned holds;              /* ours: frames on the stack that still look at it */
+	bool gone;                   /* no reference left: it only waits for the holds */
+	/* what it is */
+	struct mor_manifest *manifest;
+	const struct mor_dialect *dialect;
+	struct mor_dialect *own_dialect; /* what `dialect` points to where rows had to be left out; or NULL */
+	struct mor_policy policy;    /* what it may do: asked for; what is in force the link's start tells */
+	uint64_t flags;
+	mortise_event_fn *on_event;
+	mortise_request_fn *on_request;
+	void *arg;
+	struct mor_command command;
+	char **env;
+	struct mor_link_options link_options;
+	struct mor_stop stop;
+	struct mor_restart restart;
+	unsigned max_in_flight;
+	struct mor_timeout *timeouts;
+	size_t timeout_count;
+	/* how it is */
+	struct mor_link *link;       /* NULL: no process */
+	enum mortise_state state;
+	int64_t state_ms;
+	int pid;
+	bool end_seen;               /* on_end came: nobody to signal any more */
+	uint64_t written;            /* bytes that the last link's pipe had taken */
+	/* calls */
+	struct mor_list queue, writing, flight;
+	struct mor_list dooms;       /* what is still to be told to calls that ended with a process */
+	struct mor_task pump;        /* what of the queue is still to be sent */
+	struct mor_call_table table;
+	unsigned in_flight;          /* slots taken, ghosts included */
+	unsigned waiting;            /* in the queue */
+	size_t waiting_bytes;        /* their params */
+	int64_t next_id;
+	int64_t last_sign_ms;        /* any message */
+	int64_t last_word_ms;        /* any but the answer to a ping */
+	unsigned unanswered;         /* calls given up in a row, while it said other things */
+	/* one process per call: shape.c */
+	bool spent;                  /* this process has got its call; the next call gets the next process */
+	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
+	struct mor_buf held;         /* ONE_CALL: the answer, until the exit tells whether it counts       */
+	bool pumping;
+	const struct mor_method *last_row; /* what last_action means; NULL: not known */
+	char last_action[40];
+	/* greeting */
+	const struct mor_method *greeting;
+	struct mor_doc *hello, *init;
+	char *said_name; /* of the first greeting, where nothing else names it; stays: the embedder may hold it */
+	/* ladder and restart */
+	enum mor_rung rung;
+	const struct mor_method *bye; /* the goodbye that was said last */
+	enum mortise_state after_drain;
+	int64_t ladder_ms;
+	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
+	const char *broken;
+	int64_t deaths[MOR_DEATHS];
+	unsigned death_count, backoff_step;
+	unsigned clean_exits;        /* in a row, without work between                       */
+	int32_t restart_ms;          /* until the restart that follows; -1: as the backoff says */
+	struct mor_work work;
+	bool deaf;                   /* after a breach: what still comes is read and discarded  */
+	bool walked_out;             /* it closed its stdout by itself with nothing under way   */
+	struct mor_health_state health;
+	struct mor_keep_state keep;
+	bool replies_to_notes;       /* a quirk: an id on a note gets null for an answer */
+	bool failed_without_ref;     /* the last message was such a FAIL note */
+	struct mor_list requests;
+	unsigned open_requests;
+	struct mor_list views;       /* orders that wait for their answer, in their order */
+	mortise_pool *pool;          /* whose worker it is; NULL: nobody's */
+	unsigned pool_load;          /* calls that its pool has given it */
+	bool unproven;               /* this process has not been given a call */
+	bool came_to_nothing;        /* the last process ended unproven */
+	struct mor_counters counters;
+	bool paused, was_ready, lax_told; /* the last two: in this process */
+	mortise_error failure;       /* why it is FAILED, or what ended its last process */
+	struct mor_buf failure_data; /* the error's data, where there were any */
+	int cause;                   /* why this process goes down, as a status; 0: it does not, or was asked to */
+	char last_error[512], last_stderr[256], truncated[192];
+};
+
+/* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */
+int mor_plugin_check(mortise_plugin *plugin, mortise_error *err);
+/* Kills the process and ends the calls with MORTISE_ECANCELED; what is left is a shell that says ECLOSED. */
+void mor_plugin_destroy(mortise_plugin *plugin);
+/* What tells the interfaces: the manifest on disk where it does, else HELLO's result; NULL: neither. */
+const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
+
+/* For the text of a time-out: what whoever never got a message of the plugin should look at; "" for others. */
+enum { MOR_MUTE_SIZE = 160 };
+const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE]);
+
+/* Sets one of the plugin's own timers. Their places are reserved when it is made: this cannot fail. */
+static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
+{
+	(void)mor_timer_set(plugin->host->loop, timer, in_ms, fn);
+}
+
+/* Every way in (public function, link event, timer, task) holds the plugin while it runs: a callback may
+ * drop the last reference. */
+static inline mortise_plugin *mor_plugin_hold(mortise_plugin *plugin)
+{
+	plugin->holds++;
+	return plugin;
+}
+/* Frees a plugin that is gone, unless somebody still holds or references it. */
+void mor_plugin_free_if_done(mortise_plugin *plugin);
+static inline void mor_plugin_drop_at(mortise_plugin **plugin)
+{
+	(*plugin)->holds--;
+	if ((*plugin)->gone)
+		mor_plugin_free_if_done(*plugin);
+}
+#define MOR_HOLD(plugin) \
+	__attribute__((cleanup(mor_plugin_drop_at), unused)) mortise_plugin *held_ = mor_plugin_hold(plugin)
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who of a pool's workers gets which job, who is started, and when a job gives up. See pool.h. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "host/plugin.h"
+#include "host/pool.h"
+#include "host/pool_job.h"
+#include "host/supervise.h"
+
+#define SPAWN_STEPS 128 /* what a start counts for in a dispatch: some hundred microseconds */
+
+/* ---- workers ---- */
+
+static bool has_failed(const mortise_plugin *worker)
+{
+	return worker->state == MORTISE_FAILED || (worker->state == MORTISE_DRAINING && worker->after_drain == MORTISE_FAILED);
+}
+
+static bool is_coming(const mortise_plugin *worker)
+{
+	return worker->state == MORTISE_STARTING || worker->state == MORTISE_GREETING;
+}
+
+static bool is_ready(const mortise_plugin *worker)
+{
+	return worker->state == MORTISE_READY;
+}
+
+static uint32_t count_if(const mortise_pool *pool, bool (*is)(const mortise_plugin *))
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < pool->count; i++)
+		count += is(pool->workers[i]);
+	return count;
+}
+
+/* Ghosts, pings and what the embedder itself calls take slots, too; notes take none. */
+static unsigned load_of(const mortise_plugin *worker)
+{
+	unsigned slots = worker->in_flight + worker->waiting;
+
+	return slots > worker->pool_load ? slots : worker->pool_load;
+}
+
+/* One whose pipe broke stays READY for a moment, until its exit tells why; idle as it looks, it takes nothing any more. */
+static bool is_whole(const mortise_plugin *worker)
+{
+	return is_ready(worker) && !worker->broken && worker->link && !worker->link->input_broken;
+}
+
+static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
+{
+	return is_whole(worker) && !worker->spent && load_of(worker) < pool->per_worker;
+}
+
+/* One whose last process came to nothing is left alone as long as others do the work: nothing would pace its starts. */
+static bool may_be_started(const mortise_plugin *worker, bool others_work)
+{
+	return worker->state == MORTISE_STOPPED && !(worker->came_to_nothing && others_work);
+}
+
+/* How many starts in vain a job sits out. They cost no work, so even one that is not tried again sits out one. */
+static uint64_t patience(const mortise_pool *pool)
+{
+	return pool->retries ? pool->retries : 1;
+}
+
+/* A crash or a lack may not happen again; a refusal or a time-out would. */
+static bool may_do_better(const mortise_plugin *worker)
+{
+	int code = worker->failure.code;
+
+	return !has_failed(worker) && (code == MORTISE_ECRASHED || code == MORTISE_ECLOSED || mor_error_is_lack(&worker->failure));
+}
+
+void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
+{
+	mortise_pool *pool = worker->pool;
+	bool was_up = from == MORTISE_STARTING || from == MORTISE_GREETING || from == MORTISE_READY;
+
+	if (was_up && !is_coming(worker) && !is_ready(worker)) {
+		worker->came_to_nothing = worker->unproven;
+		if (worker->unproven)
+			pool->blamed = worker;
+		if (worker->unproven && !count_if(pool, is_ready))
+			pool->vain_starts += may_do_better(worker) ? 1 : patience(pool) + 1;
+	}
+	if (has_failed(worker))
+		pool->blamed = worker;
+	mor_pool_wake(pool);
+}
+
+/* ---- the task ---- */
+
+/* Is there, or will there be, anybody but this one? */
+static bool has_others(const mortise_pool *pool, const mortise_plugin *than)
+{
+	for (uint32_t i = 0; i < pool->count; i++) {
+		const mortise_plugin *worker = pool->workers[i];
+
+		if (worker != than && (is_whole(worker) || is_coming(worker) || may_be_started(worker, true)))
+			return true;
+	}
+	return false;
+}
+
+/* The least busy worker with room. But nothing is put behind a call as long as a worker comes up, or can, that has none: so
+ * that few long calls use all processors, and "-j 8" with two files starts two processes, not eight. */
+static mortise_plugin *pick_worker(const mortise_pool *pool, const struct mor_pool_job *job)
+{
+	const mortise_plugin *shunned = job->bounces && has_others(pool, job->worker) ? job->worker : NULL;
+	mortise_plugin *best = NULL;
+	bool another = false;
+
+	for (uint32_t i = 0; i < pool->count; i++) {
+		mortise_plugin *worker = pool->workers[i];
+
+		another |= is_coming(worker) || may_be_started(worker, true);
+		if (worker != shunned && takes_calls(pool, worker) && (!best || load_of(worker) < load_of(best)))
+			best = worker;
+	}
+	return best && load_of(best) && another ? NULL : best;
+}
+
+/* Is it time for others? Then the task runs again. */
+static bool pool_pauses(mortise_pool *pool)
+{
+	if (!mor_loop_spent(pool->host->loop))
+		return false;
+	mor_pool_wake(pool);
+	return true;
+}
+
+/* Each loop below looks at no more jobs than were there when it began: callbacks may add some. */
+static void hand_out_jobs(mortise_pool *pool)
+{
+	mortise_plugin *worker;
+
+	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && (worker = pick_worker(pool, mor_pool_job_first(pool))); n--) {
+		if (pool_pauses(pool))
+			return;
+		mor_pool_job_run(mor_pool_job_take(mor_pool_job_first(pool)), worker);
+	}
+}
+
+/* One for each job that nobody comes for. */
+static void start_workers(mortise_pool *pool)
+{
+	uint32_t coming = pool->freed ? 0 : count_if(pool, is_coming);
+
+	for (uint32_t i = 0; !pool->freed && i < pool->count && pool->queued > coming; i++) {
+		mortise_plugin *worker = pool->workers[i];
+
+		if (!may_be_started(worker, count_if(pool, is_ready)))
+			continue;
+		if (pool_pauses(pool))
+			return;
+		MOR_HOLD(worker);
+		mor_loop_charge(pool->host->loop, SPAWN_STEPS);
+		coming += mor_supervise_start(worker, NULL) == 0;
+	}
+}
+
+/* Where no worker is ready: has this job seen enough? While one comes up it waits for that; unless it has come to that
+ * again and again, with workers that come and go in turn. */
+static bool has_seen_enough(const struct mor_pool_job *job)
+{
+	const mortise_pool *pool = job->pool;
+	uint64_t since = job->vain_since > pool->vain_until ? job->vain_since : pool->vain_until;
+	uint64_t vain = pool->vain_starts - since, enough = patience(pool) + 1;
+
+	if (count_if(pool, has_failed) == pool->count)
+		return true;
+	return vain >= (count_if(pool, is_coming) ? enough * pool->count : enough);
+}
+
+static void give_up_jobs(mortise_pool *pool)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
+	mortise_error error;
+
+	if (pool->freed || !pool->queued || !pool->blamed || count_if(pool, is_ready))
+		return;
+	/* Copies: a callback may start the worker again. */
+	error = pool->blamed->failure;
+	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure_data)) < 0)
+		mor_buf_fini(&data);
+	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && has_seen_enough(mor_pool_job_first(pool)); n--) {
+		if (pool_pauses(pool))
+			return;
+		mor_pool_job_fail(mor_pool_job_take(mor_pool_job_first(pool)), &error, mor_buf_view(&data));
+	}
+}
+
+void mor_pool_on_task(struct mor_task *task)
+{
+	mortise_pool *pool = mor_container_of(task, mortise_pool, task);
+
+	MOR_HOLD_POOL(pool);
+	hand_out_jobs(pool);
+	give_up_jobs(pool); /* before others are started: they would be refused as well */
+	start_workers(pool);
+}
+

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call is sent at once or waits for a slot: the queue, ids, the message itself, and when its last byte has left. See call.h. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "host/call.h"
+#include "host/embedder.h"
+#include "host/health.h"
+#include "host/keep.h"
+#include "host/plugin.h"
+#include "host/pool.h"
+#include "host/shape.h"
+#include "host/supervise.h"
+#include "wire/envelope.h"
+
+#define MAX_WAITING 65536
+
+/* ---- into the link ---- */
+
+static bool slot_free(const mortise_plugin *plugin)
+{
+	if (plugin->spent)
+		return false;
+	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
+}
+
+static int64_t next_id(mortise_plugin *plugin)
+{
+	do {
+		if (plugin->next_id >= INT32_MAX)
+			plugin->next_id = 0;
+		plugin->next_id++;
+	} while (mor_call_table_find(&plugin->table, plugin->next_id));
+	return plugin->next_id;
+}
+
+/* Absent, or one line. JSON allows raw newlines between tokens only, so cutting them is safe. */
+static int compose_params(mortise_plugin *plugin, struct mor_slice params, struct mor_buf *one_line, struct mor_slice *ret)
+{
+	*ret = params;
+	if (!params.ptr || plugin->link_options.framing != MOR_FRAMING_LINES ||
+	    !memchr(params.ptr, '\n', params.len))
+		return 0;
+	int r = mor_json_one_line(params, one_line);
+
+	*ret = mor_buf_view(one_line);
+	return r;
+}
+
+static int compose_call(mortise_call *call, struct mor_slice params)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf one_line = MOR_BUF_INIT;
+	struct mor_buf *out = &call->plugin->host->compose;
+	struct mor_slice name = mor_slice_of(call->name);
+	int r = compose_params(call->plugin, params, &one_line, &params);
+
+	if (r < 0)
+		return r;
+	mor_buf_reset(out, 65536);
+	if (call->flags & MORTISE_NOTIFY)
+		return mor_write_note(out, name, params);
+	return mor_write_request(out, call->id, name, params);
+}
+
+static int send_error(mortise_call *call, int r, mortise_error *err)
+{
+	const mortise_plugin *plugin = call->plugin;
+	char limit[32];
+
+	if (r == MORTISE_EOVERLOAD)
+		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read", plugin->session.name,
+				call->name, mor_format_bytes(plugin->link->queued - plugin->link->written, limit));
+	if (r == MORTISE_ELIMIT)
+		return mor_fail(err, r, "%s: \"%s\" not sent: larger than the limit of %s for one message (limits.send)",
+				plugin->session.name, call->name,
+				mor_format_bytes(plugin->link_options.send_limit ? plugin->link_options.send_limit
+										: plugin->link_options.frame_limit, limit));
+	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
+}
+
+/* The id goes back: a call that holds one is in the table. */
+static int not_sent(mortise_call *call, int r, mortise_error *err)
+{
+	if (call->id && call->id == call->plugin->next_id)
+		call->plugin->next_id--;
+	call->id = 0;
+	return send_error(call, r, err);
+}
+
+static int send_to_link(mortise_call *call, struct mor_slice body)
+{
+	struct mor_link *link = call->plugin->link;
+
+	call->begin = link->queued;
+	return link->ops->send(link, body);
+}
+
+/* Whoever taps may call, stop or free: the message is out of his reach meanwhile. */
+static int send_tapped(mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+	mortise_host *host = plugin->host;
+	struct mor_buf body = host->compose;
+	int r;
+
+	host->compose = (struct mor_buf)MOR_BUF_INIT;
+	mor_event_show(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&body));
+	r = plugin->link ? send_to_link(call, mor_buf_view(&body)) : MORTISE_ECLOSED;
+	mor_buf_fini(&host->compose);
+	host->compose = body;
+	return r;
+}
+
+/* Its slot, or its process, is taken before anybody hears of it. */
+static void occupy_slot(mortise_call *call, bool on)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	if (!(call->flags & MORTISE_NOTIFY) && !call->no_slot)
+		plugin->in_flight += on ? 1 : -1u;
+	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
+		plugin->spent = on;
+}
+
+int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	bool note = call->flags & MORTISE_NOTIFY;
+	int r;
+
+	if (!plugin->link) /* released by whoever was told of what was sent before it */
+		return send_error(call, MORTISE_ECLOSED, err);
+	call->id = note ? 0 : next_id(plugin);
+	r = compose_call(call, params);
+	if (r == 0 && !note)
+		r = mor_call_table_add(&plugin->table, call);
+	if (r < 0)
+		return not_sent(call, r, err);
+	occupy_slot(call, true);
+	r = plugin->host->tap ? send_tapped(call) : send_to_link(call, mor_buf_view(&plugin->host->compose));
+	if (r < 0) {
+		occupy_slot(call, false);
+		if (!note)
+			mor_call_table_remove(&plugin->table, call);
+		return not_sent(call, r, err);
+	}
+	plugin->counters.bytes_out += plugin->host->compose.len;
+	call->end = plugin->link->queued;
+	call->state = MOR_CALL_WRITING;
+	mor_list_append(&plugin->writing, &call->node);
+	if (call->purpose == MOR_FOR_USER) {
+		plugin->unproven = false;
+		if (!mor_shape_is_session(plugin))
+			mor_shape_sent(plugin);
+	}
+	return 0;
+}
+
+/* What the specification says this method needs, against what the plugin announced. A plugin that announced
+ * nothing at all is believed. */
+static int check_interface(mortise_call *call, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	const char *needs = call->method->needs;
+	const struct mor_value *identity = needs ? mor_plugin_identity(plugin) : NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
+
+	if (!identity || (call->flags & MORTISE_RAW) || mor_dialect_announces(plugin->dialect, identity, needs))
+		return 0;
+	mor_dialect_interfaces(plugin->dialect, identity, &has);
+	return mor_fail(err, MORTISE_EUNSUPPORTED, "%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
+			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
+}
+
+static int may_go(mortise_call *call, mortise_error *err)
+{
+	int r = mor_keep_check(call, err);
+
+	return r < 0 ? r : check_interface(call, err);
+}
+
+/* ---- the queue ---- */
+
+int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
+{
+	if (plugin->gone)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
+	if (plugin->state == MORTISE_FAILED) {
+		if (err)
+			*err = plugin->failure;
+		return plugin->failure.code;
+	}
+	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF && !plugin->resumes)
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+	return 0;
+}
+
+static int check_queue(const mortise_call *call, size_t bytes, mortise_error *err)
+{
+	const mortise_plugin *plugin = call->plugin;
+	unsigned most = plugin->dialect->life.max_waiting ? plugin->dialect->life.max_waiting : MAX_WAITING;
+	size_t limit = plugin->link_options.queue_limit;
+	char waiting[32], all[32];
+
+	if (plugin->waiting >= most)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already, which is the limit", plugin->session.name,
+				call->name, most);
+	/* One may always wait, however large; the limit is for those behind it. */
+	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
+		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: calls with %s of params wait already, and with this one they would be over the limit of %s (limits.queue)",
+				plugin->session.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
+	return 0;
+}
+
+static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	int r = check_queue(call, params.len, err);
+
+	if (r < 0)
+		return r;
+	r = mor_buf_slice(&call->params, params);
+	if (r < 0)
+		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
+	/* Before it waits: a start that fails at once fails those that wait, and this call is told by our return. */
+	if (plugin->state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)
+		return r;
+	if ((r = mor_call_check_running(plugin, err)) < 0) /* whoever was told of the start may have stopped it */
+		return r;
+	call->state = MOR_CALL_QUEUED;
+	mor_list_append(&plugin->queue, &call->node);
+	plugin->waiting++;
+	plugin->waiting_bytes += params.len;
+	mor_call_set_due(call, call->queue_ms);
+	return 0;
+}
+
+static bool may_send_now(const mortise_call *call)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	return plugin->state == MORTISE_READY && mor_list_empty(&plugin->queue) && slot_free(plugin) &&
+	       !mor_health_first(plugin, call->method);
+}
+
+int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	int r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
+
+	if (call->plugin->gone) /* whoever was warned of its params has released it */
+		r = mor_call_check_running(call->plugin, err);
+	if (r < 0)
+		return r;
+	if (!may_send_now(call))
+		return queue_call(call, params, err);
+	r = mor_call_transmit(call, params, err);
+	if (r == 0 && call->queue_ms)
+		mor_call_set_due(call, call->queue_ms);
+	return r;
+}
+
+static void on_pump(struct mor_task *task)
+{
+	mortise_plugin *plugin = mor_container_of(task, mortise_plugin, pump);
+
+	MOR_HOLD(plugin);
+	mor_call_pump(plugin);
+}
+
+void mor_call_pump(mortise_plugin *plugin)
+{
+	mor_pool_wake(plugin->pool);
+	if (plugin->pumping)
+		return;
+	plugin->pumping = true;
+	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
+		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+		mortise_error error;
+		int r;
+
+		if (mor_loop_spent(plugin->host->loop)) {
+			mor_loop_post(plugin->host->loop, &plugin->pump, on_pump);
+			break;
+		}
+		r = may_go(call, &error);
+		/* Whoever taps that ping may end the plugin, and its queue with it. */
+		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->state != MORTISE_READY))
+			break;
+		mor_call_leave_queue(call); /* its queue_ms goes on until the last byte is written */
+		if (r == 0)
+			r = mor_call_transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error);
+		if (r < 0)
+			mor_call_fail(call, &error);
+		else
+			mor_buf_fini(&call->params);
+	}
+	plugin->pumping = false;
+}
+
+/* ---- out of the link ---- */
+
+void mor_call_written(mortise_plugin *plugin, uint64_t total)
+{
+	/* Time limits count from now, not from before the callbacks that have run in this dispatch. */
+	mor_loop_refresh_now(plugin->host->loop);
+	while (!mor_list_empty(&plugin->writing)) {
+		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);
+
+		if (call->end > total)
+			return;
+		mor_list_remove(&call->node);
+		mor_list_append(&plugin->flight, &call->node);
+		if (call->state == MOR_CALL_LATE)
+			continue;
+		call->state = MOR_CALL_SENT;
+		call->older = plugin->link->older;
+		call->reached = true;
+		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
+		if (call->flags & MORTISE_NOTIFY)
+			mor_call_settle(call, &(struct mor_verdict){ 0 }, false);
+		else
+			mor_call_set_due(call, mor_call_limit_ms(call));
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How processes begin (start.c) and end (supervise.c). The rule of both: first take the calls that end with the process,
+ * then move the state, then tell what else has changed, then fail the calls.
+ */
+#ifndef MOR_HOST_SUPERVISE_H
+#define MOR_HOST_SUPERVISE_H
+
+#include <stdbool.h>
+
+#include <mortise/mortise.h>
+
+#include "base/slice.h"
+#include "host/ladder.h"
+
+struct mor_link_events;
+struct mor_verdict;
+
+/* What a plugin's link tells, and who hears it. */
+extern const struct mor_link_events mor_plugin_link_events;
+
+/* ---- start.c ---- */
+
+/* On failure the plugin is FAILED, or, where something was only lacking, as after a death; what waited has failed. */
+int mor_supervise_start(mortise_plugin *plugin, mortise_error *err);
+/* Counts a death; says where the plugin goes from here. FAILED: `failure` says that it was one too many. */
+enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure);
+/* No process any more: into STOPPED, BACKOFF or FAILED. What waits fails, unless the plugin comes back. */
+void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error);
+/* Why it ends, for whoever asks later. Before the state moves. */
+void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data);
+
+/* ---- supervise.c ---- */
+
+void mor_supervise_ready(mortise_plugin *plugin);
+/* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
+/* The process is gone: its link and all that hung on it. */
+void mor_supervise_drop_link(mortise_plugin *plugin);
+/* The plugin does not react: fail what runs, SIGTERM on, restart. */
+void mor_supervise_wedged(mortise_plugin *plugin, const char *why);
+/* Protocol cannot go on: everything fails with `error`, the ladder begins at `rung`. */
+void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung);
+/* The greeting failed: what waits fails with the verdict. retry: it may do better next time. */
+void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry);
+
+#endif
