@@ -113,13 +113,20 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 	return plugin->last_row;
 }
 
+static int fill_template(mortise_plugin *plugin, struct started *call, const struct mor_template_words *words, mortise_error *err)
+{
+	int r = mor_template_fill(plugin, call->row->template, words, &call->shaped);
+
+	return r < 0 ? mor_fail(err, r, "%s: params of \"%s\": %s", plugin->session.name, call->name, mortise_status_text(r)) : 0;
+}
+
 /* Whoever asks for the health without params asks as the host does: plugins may count on its params. */
-static int own_params(mortise_plugin *plugin, struct started *call)
+static int own_params(mortise_plugin *plugin, struct started *call, mortise_error *err)
 {
 	int r = 0;
 
 	if (call->row->role == MOR_ROLE_PING && call->row->template)
-		r = mor_template_fill(plugin, call->row->template, NULL, &call->shaped);
+		r = fill_template(plugin, call, NULL, err);
 	if (call->shaped.len)
 		call->params = mor_buf_view(&call->shaped);
 	return r;
@@ -144,7 +151,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (!call->row)
 		call->row = &any_method;
 	if (opt->flags & MORTISE_RAW)
-		return call->params.ptr ? 0 : own_params(plugin, call);
+		return call->params.ptr ? 0 : own_params(plugin, call, err);
 	if (call->row->action)
 		call->name = call->row->name;
 	if (hooks && hooks->shape_call) {
@@ -154,7 +161,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 		struct mor_template_words words = { .action = action, .params = call->params,
 						    .extra = { opt->extra.text, opt->extra.len } };
 
-		r = mor_template_fill(plugin, call->row->template, &words, &call->shaped);
+		r = fill_template(plugin, call, &words, err);
 	}
 	if (r < 0)
 		return r;

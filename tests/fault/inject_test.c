@@ -104,8 +104,11 @@ static bool all_done(const struct session *s)
 /* As far as it gets while calls fail. */
 static void work_hard(struct session *s)
 {
-	for (int i = 0; i < (s->rig.tongue->asks ? 1 : JOBS); i++) /* an analyzer has one at a time */
+	for (int i = 0; i < (s->rig.tongue->asks ? 1 : JOBS); i++) { /* an analyzer has one at a time */
 		s->taken[i] = start(s, &s->jobs[i]) == 0;
+		if (!s->taken[i] && !s->jobs[i].text[0])
+			fail("work %d was refused without a word", i);
+	}
 	for (int turn = 0; turn < TURNS && !all_done(s); turn++)
 		mortise_host_wait(s->rig.host, 20);
 }
