@@ -44,6 +44,7 @@ struct run {
 	int64_t asked_ms; /* when it was ready for the question */
 	bool settled; /* the health call has ended */
 	int status;
+	int cause;    /* why it went down, as a status */
 	mortise_error err;
 	char *data;   /* of the error */
 	struct mor_info_health health;
@@ -112,11 +113,13 @@ static void on_health(const mortise_reply *reply, void *arg)
 		run->health.result = mor_strndup(reply->result.text, reply->result.len);
 }
 
-/* The time of the greeting is not the health check's. */
+/* The time of the greeting is not the health check's. The library tells the end of a start as a state, not as an error. */
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct run *run = arg;
 
+	if (event->type == MORTISE_EVENT_STATE && event->code)
+		run->cause = event->code;
 	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY)
 		run->asked_ms = mor_clock_ms();
 	mor_watch_event(event, run->cli->console);
@@ -147,13 +150,25 @@ static int ask_health(struct run *run, const char *method)
 
 /* ---- start without a health method ---- */
 
-/* Ready, or where a start that failed ends up. */
+static int describe(const struct run *run, struct mor_doc **ret, mortise_error *err)
+{
+	char *json = NULL;
+	int r = mortise_plugin_describe(run->plugin, &json);
+
+	if (r < 0)
+		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
+	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, ret, err);
+	mortise_free(json);
+	return r;
+}
+
+/* Ready, or where a start that failed ends up; only there it is told why. */
 static bool started(void *arg)
 {
 	struct run *run = arg;
 	int state = mortise_plugin_state(run->plugin);
 
-	return state != MORTISE_STARTING && state != MORTISE_GREETING;
+	return state != MORTISE_STARTING && state != MORTISE_GREETING && state != MORTISE_DRAINING;
 }
 
 /* A plugin that is FAILED says why, and of which kind that is, to whoever calls it. */
@@ -164,7 +179,16 @@ static int why(struct run *run, mortise_error *err)
 	return mortise_call_start(run->plugin, "why", (mortise_json){ 0 }, &opt, NULL, err);
 }
 
-/* The library tells the end of a start as a state, not as an error. */
+static int did_not_start(struct run *run)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
+	int status = run->cause ? run->cause : MORTISE_ECRASHED;
+
+	if (describe(run, &about, &run->err) < 0)
+		return run->err.code;
+	return mor_fail(&run->err, status, "%s", mor_json_text(mor_json_get(mor_doc_root(about), "last_error"), "it did not start"));
+}
+
 static int just_start(struct run *run)
 {
 	int r = mortise_plugin_start(run->plugin, &run->err), state;
@@ -178,7 +202,7 @@ static int just_start(struct run *run)
 		r = why(run, &run->err);
 	if (r < 0)
 		return r;
-	return mor_fail(&run->err, MORTISE_ECRASHED, "%s: did not start", mortise_plugin_name(run->plugin));
+	return did_not_start(run);
 }
 
 static int start(struct run *run)
@@ -240,16 +264,8 @@ static int show(struct run *run)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error err = { 0 };
-	char *json = NULL;
-	int r = mortise_plugin_describe(run->plugin, &json);
 
-	if (r < 0) {
-		mor_fail(&err, r, "describe: %s", mortise_status_text(r));
-		return mor_report_error(run->cli->console, &err);
-	}
-	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, &err);
-	mortise_free(json);
-	if (r < 0)
+	if (describe(run, &doc, &err) < 0)
 		return mor_report_error(run->cli->console, &err);
 	if (run->cli->console->json)
 		show_json(run, mor_doc_root(doc));

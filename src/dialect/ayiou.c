@@ -295,6 +295,7 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and handled by those it "
 	       "concerns (handle), until one of them blocks it. mortise chat --config runs a bot with several plugins.",
 	.manifest = "[external-plugin-bridge] of the bot's TOML",
+	.called = "/name",
 	.example = "mortise chat --config bot.toml",
 	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 16 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
 	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK,

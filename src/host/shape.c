@@ -86,6 +86,7 @@ static void start_next(mortise_plugin *plugin)
 void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
 {
 	bool stopped = plugin->state == MORTISE_DRAINING && !plugin->resumes;
+	bool early = plugin->state != MORTISE_DRAINING && !plugin->spent; /* by itself, before anybody could call it */
 	mortise_call *call = plugin->spent ? mor_call_only(plugin) : NULL;
 	struct mor_buf held = plugin->held;
 	mortise_error error = *said;
@@ -94,7 +95,9 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 	plugin->held = (struct mor_buf)MOR_BUF_INIT;
 	if (call && !held.len)
 		describe_silence(plugin, how, &error);
-	if (call && !(held.len && how->clean))
+	if (early)
+		plugin->cause = error.code;
+	if (early || (call && !(held.len && how->clean)))
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_drop_link(plugin);

@@ -376,6 +376,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 	struct mor_list taken;
 
 	mor_supervise_blame(plugin, &failure, verdict->error_data);
+	plugin->cause = verdict->error->code;
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
 	stop(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, after, verdict->error->text, verdict->error->text);

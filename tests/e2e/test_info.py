@@ -58,6 +58,8 @@ class Page(Case):
         self.assertEqual(self.ok("info", "--json", "--dialect", "yams", "-s", "plugin.name=mine", where).json["name"], "mine")
         error = self.run_mortise("call", "--dialect", "yams", where, "nothing").err
         self.assertIn("yams_ok: Method not found", error)
+        stage = [PYTHON, PLUGINS / "ayiou" / "stage.py", json.dumps({"name": "said"})]
+        self.assertEqual(self.ok("info", "--json", "-d", "ayiou", "--", *stage).json["name"], "said")
 
     def test_plain(self):
         page = self.page(ECHO)
@@ -158,6 +160,18 @@ class Failures(Case):
         done = self.run_mortise("info", "-d", "yams", "-t", "handshake.manifest=300ms", "--", "/bin/sleep", "60")
         self.assertEqual((done.code, len(done.error_lines)), (6, 1), done.err)
         self.assertIn("handshake.manifest", done.err)
+
+    def test_a_start_that_fails_is_told_by_its_cause(self):
+        """Where there is no health method to ask, too: a client that does not greet, one process per call."""
+        done = self.run_mortise("info", "-d", "kythe", "-t", "init=300ms", "--", "/bin/cat")
+        self.assertEqual((done.code, len(done.error_lines)), (6, 1), done.err)
+        self.assertTrue(done.err.startswith('timeout: cat: no "init" within 300 ms of its start'), done.err)
+        self.assertRegex(done.out, r"(?m)^state +stopped")
+        self.file("once/plugin.toml", '[plugin]\nname = "once"\nversion = "1.0.0"\nentry = "./run"\n[commands.scaffold]\nx = "X"\n')
+        self.file("once/run", "#!/bin/sh\necho no Rust here >&2\nexit 3\n").chmod(0o755)
+        done = self.run_mortise("info", "once")
+        self.assertEqual((done.code, done.error_lines[-1]),
+                         (7, 'crashed: once: exited with status 3 before it answered; last stderr: "no Rust here"'), done.err)
 
     def test_no_health_method(self):
         script = self.file("few.py", """
