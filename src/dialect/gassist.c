@@ -3,125 +3,8 @@
  * gassist: plugins of G-Assist, protocol V2, as its specification says and as its real engine, SDKs and plugins
  * behave: docs/dialects/gassist.md. Where the two differ both must work: what the letter requires and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is the watchdog's business (learn).
  */
+#include "dialect/gassist_fields.h"
 #include "dialect/internal.h"
-
-
-/* ---- initialize ---- */
-
-static const struct mor_field words[] = {
-	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY },
-	{ 0 },
-};
-static const struct mor_field initialize_params[] = {
-	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = "2.0", .doc = "The protocol's version" },
-	{ .name = "engine_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The host's version" },
-	{ .name = "capabilities",
-	  .type = MOR_T_ARRAY,
-	  .doc = "What the host can do: streaming, passthrough",
-	  .fields = words },
-	{ 0 },
-};
-static const struct mor_field commands[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Name of a function" },
-	{ .name = "description", .type = MOR_T_STRING | MOR_T_NULL, .flags = MOR_F_STRICT_ONLY, .doc = "What it does" },
-	{ 0 },
-};
-static const struct mor_field initialize_result[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "The plugin's name" },
-	{ .name = "version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "Its version" },
-	{ .name = "capabilities",
-	  .type = MOR_T_ARRAY,
-	  .flags = MOR_F_STRICT_ONLY,
-	  .doc = "What the plugin can do; no SDK says it",
-	  .fields = words },
-	{ .name = "description", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What it is for (SDKs)" },
-	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "\"2.0\" (SDKs)" },
-	{ .name = "commands",
-	  .type = MOR_T_ARRAY,
-	  .flags = MOR_F_STRICT_ONLY,
-	  .doc = "Its functions (SDKs)",
-	  .fields = commands },
-	{ 0 },
-};
-
-/* ---- ping, execute, input ---- */
-
-static const struct mor_field timestamp[] = {
-	{ .name = "timestamp",
-	  .type = MOR_T_INT | MOR_T_NULL,
-	  .flags = MOR_F_STRICT_ONLY,
-	  .doc = "Unix seconds. An answer is recognised by its id: the C++ SDK cuts this to 32 bits" },
-	{ 0 },
-};
-static const struct mor_field turn[] = {
-	{ .name = "role", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Who spoke: user or assistant" },
-	{ .name = "content", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What was said" },
-	{ 0 },
-};
-static const struct mor_field execute_params[] = {
-	{ .name = "function", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Function to run" },
-	{ .name = "arguments",
-	  .type = MOR_T_OBJECT,
-	  .flags = MOR_F_REQUIRED,
-	  .def = "{}",
-	  .doc = "Its arguments; always sent, SDKs fail without" },
-	{ .name = "context",
-	  .type = MOR_T_ARRAY,
-	  .doc = "The conversation so far (--context); absent when not given",
-	  .fields = turn },
-	{ .name = "system_info",
-	  .type = MOR_T_STRING,
-	  .doc = "What the plugin may know of this machine (--system-info); absent when not given" },
-	{ 0 },
-};
-static const struct mor_field outcome[] = {
-	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
-	{ .name = "data", .type = MOR_T_ANY, .doc = "The result: any JSON, mostly text; it follows what was streamed" },
-	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input; to be said each turn" },
-	{ 0 },
-};
-static const struct mor_field input_params[] = {
-	{ .name = "content", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What the user said" },
-	{ .name = "timestamp", .type = MOR_T_INT, .doc = "Unix seconds" },
-	{ 0 },
-};
-static const struct mor_field input_result[] = {
-	{ .name = "acknowledged", .type = MOR_T_BOOL, .flags = MOR_F_STRICT_ONLY, .doc = "Read; the answer follows" },
-	{ 0 },
-};
-
-/* ---- what the plugin sends ---- */
-
-#define REQUEST_ID \
-	{ .name = "request_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "Which request; missing or unknown: the running one" }
-
-static const struct mor_field stream_params[] = {
-	REQUEST_ID,
-	{ .name = "data", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "The next piece: any JSON, mostly text" },
-	{ 0 },
-};
-static const struct mor_field complete_params[] = {
-	REQUEST_ID,
-	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
-	{ .name = "data", .type = MOR_T_ANY, .doc = "The result, as in a response" },
-	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input" },
-	{ 0 },
-};
-static const struct mor_field error_params[] = {
-	REQUEST_ID,
-	{ .name = "code", .type = MOR_T_INT, .def = "-1", .doc = "One of the error codes" },
-	{ .name = "message", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What went wrong" },
-	{ 0 },
-};
-static const struct mor_field log_params[] = {
-	{ .name = "level",
-	  .type = MOR_T_STRING,
-	  .def = "\"info\"",
-	  .one_of = "debug|info|warning|error",
-	  .doc = "How serious it is" },
-	{ .name = "message", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "For whoever looks for a fault" },
-	{ 0 },
-};
 
 /* ---- methods ---- */
 
@@ -135,8 +18,8 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_HELLO,
 		/* Plugins look for servers and models before they read: 6 s were seen, 30 s is the real engine's limit. */
 		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
-		.params = initialize_params,
-		.result = initialize_result,
+		.params = mor_gassist_initialize_params,
+		.result = mor_gassist_initialize_result,
 		.template = "{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
 		.outcome = MOR_OUTCOME(.ok = "/success"),
 		.spec = "Protocol Methods, initialize",
@@ -146,8 +29,8 @@ static const struct mor_method methods[] = {
 		.name = "ping",
 		.role = MOR_ROLE_PING,
 		.timing = MOR_TIMING(.timeout_ms = 1000),
-		.params = timestamp,
-		.result = timestamp,
+		.params = mor_gassist_timestamp,
+		.result = mor_gassist_timestamp,
 		.template = "{\"timestamp\":${time}}",
 		.spec = "Protocol Methods, ping",
 		.doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is killed; while it "
@@ -159,8 +42,8 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_CALL,
 		.settle = MOR_BY_FIRST,
 		.timing = MOR_TIMING(.timeout_ms = 30000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
-		.params = execute_params,
-		.result = outcome,
+		.params = mor_gassist_execute_params,
+		.result = mor_gassist_outcome,
 		.template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
 		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, execute",
@@ -173,8 +56,8 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_INPUT,
 		.settle = MOR_BY_NOTE,
 		.timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
-		.params = input_params,
-		.result = input_result,
+		.params = mor_gassist_input_params,
+		.result = mor_gassist_input_result,
 		.template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}",
 		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, input",
@@ -203,7 +86,7 @@ static const struct mor_method methods[] = {
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_PIECE,
 		.settle = MOR_BY_WRITE,
-		.params = stream_params,
+		.params = mor_gassist_stream_params,
 		.outcome = MOR_OUTCOME(.ref = "/request_id", .data = "/data"),
 		.spec = "Plugin -> Engine, stream",
 		.doc = "Send streaming content during execution.",
@@ -213,7 +96,7 @@ static const struct mor_method methods[] = {
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_DONE,
 		.settle = MOR_BY_WRITE,
-		.params = complete_params,
+		.params = mor_gassist_complete_params,
 		.outcome = MOR_OUTCOME(TURN, .ref = "/request_id"),
 		.spec = "Plugin -> Engine, complete",
 		.doc = "Signal execution complete.",
@@ -223,7 +106,7 @@ static const struct mor_method methods[] = {
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_FAIL,
 		.settle = MOR_BY_WRITE,
-		.params = error_params,
+		.params = mor_gassist_error_params,
 		.outcome = MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id"),
 		.spec = "Plugin -> Engine, error",
 		.doc = "Report an error during execution. It ends the request, and the session with it; a complete after it is ignored.",
@@ -233,7 +116,7 @@ static const struct mor_method methods[] = {
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_LOG,
 		.settle = MOR_BY_WRITE,
-		.params = log_params,
+		.params = mor_gassist_log_params,
 		.outcome = MOR_OUTCOME(.data = "/message", .level = "/level"),
 		.spec = "Plugin -> Engine, log",
 		.doc = "Send log messages for debugging (optional); at any time, also before initialize is answered.",
