@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mortise kzip: archives made here, and the seven real ones where they are at hand (in $MORTISE_KZIPS)."""
+"""mortise kzip: archives made here, and the seven real ones where they are at hand (in $MORTISE_KZIPS, or
+in shared/kzips beside the tree)."""
 import hashlib
 import json
 import os
