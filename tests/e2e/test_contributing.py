@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONTRIBUTING.md: the first changes work as printed. They are made in a copy of the sources; conversations are played with
-the build at hand, code is compiled by itself. MORTISE_BUILD names the build directory (default: build)."""
+"""CONTRIBUTING.md: the first changes work as printed. They are made in a copy of the sources; conversations are
+played with the build at hand, code is compiled by itself. MORTISE_BUILD names the build directory (default:
+build)."""
 import re
 import shutil
 import subprocess
@@ -9,14 +10,14 @@ import unittest
 from support import BUILD, Case, LIMIT, ROOT
 
 PLAYER = BUILD / "tests/unit/host/talk-player"
-COMPILE = ["gcc", "-fsyntax-only", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc"]
+COMPILE = "gcc -fsyntax-only -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -Isrc".split()
 
 
 class FirstChanges(Case):
     def setUp(self):
         super().setUp()
         page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        self.section = {title: text for title, text in re.findall(r"^### (.+?)\n(.*?)(?=^##)", page, re.M | re.S)}
+        self.section = dict(re.findall(r"^### (.+?)\n(.*?)(?=^##)", page, re.M | re.S))
 
     def blocks(self, title):
         return re.findall(r"^```\w*\n(.*?)^```", self.section[title], re.M | re.S)
@@ -63,10 +64,12 @@ class FirstChanges(Case):
 
     def test_a_command(self):
         [command] = self.blocks("A command")
+        prefix = re.search(r"(\w+)_kinds = \{", command).group(1)
         tree = self.copy()
         (tree / "src/cli/kinds.c").write_text(command, encoding="utf-8")
-        self.insert(tree / "src/cli/cli.h", ";\nextern const struct mor_option mor_common_options[]", ", mor_command_kinds")
-        self.insert(tree / "src/cli/commands_all.c", "&mor_command_completion", "&mor_command_kinds, ")
+        options = ";\nextern const struct mor_option mor_common_options[]"
+        self.insert(tree / "src/cli/cli.h", options, f", {prefix}_kinds")
+        self.insert(tree / "src/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds, ")
         self.compiles(tree, "src/cli/kinds.c")
         self.compiles(tree, "src/cli/commands_all.c")
         self.assertRegex((ROOT / "src/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
