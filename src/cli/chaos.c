@@ -83,24 +83,37 @@ static void take_rates(const struct chaos_args *args, struct mor_chaos *chaos)
 	}
 }
 
+/* -1, or what was read: nothing, or the number of starts so far. Anything else is somebody's file, and stays as it is. */
+static int read_count(int fd, uint64_t *ret)
+{
+	char text[32] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	*ret = 0;
+	if (n > 0 && !(text[n - 1] == '\n' && mor_parse_u64((struct mor_slice){ text, (size_t)n - 1 }, ret)))
+		errno = EEXIST;
+	else if (n >= 0)
+		return 0;
+	return -1;
+}
+
 /* Which start this is, from 1, by a file that all of them share. */
 static int count_start(const char *path, uint64_t *ret, mortise_error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), len, error = 0;
-	char text[32] = "";
-	ssize_t n = -1;
+	char text[32];
 
-	*ret = 0;
-	if (fd >= 0 && flock(fd, LOCK_EX) == 0)
-		n = pread(fd, text, sizeof(text) - 1, 0);
-	if (n >= 0) {
-		(void)mor_parse_u64((struct mor_slice){ text, strcspn(text, "\n") }, ret);
-		len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)++*ret);
-		n = pwrite(fd, text, (size_t)len, 0);
-	}
-	if (n <= 0)
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 || read_count(fd, ret) < 0) {
 		error = errno;
+	} else {
+		len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)++*ret);
+		if (pwrite(fd, text, (size_t)len, 0) < 0)
+			error = errno;
+	}
 	mor_fd_close(&fd);
+	if (error == EEXIST)
+		return mor_fail(err, MORTISE_EINPUT, "--starts %s: it holds something else than a number of starts: name a file that is not there yet",
+				path);
 	return error ? mor_fail_errno(err, MORTISE_ESYSTEM, error, "--starts %s", path) : 0;
 }
 

@@ -7,6 +7,7 @@
  * --help, it becomes `mortise-full` (commands_all.c): loading the libraries of those takes longer than most calls.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,6 +99,17 @@ static int run(struct mor_cli *cli, char **argv)
 	return 0;
 }
 
+/* ---- what we were started with ---- */
+
+/* A standard descriptor that is closed would be the next file that we open, and what is printed would go into that: a message
+ * into the archive that is being written, or to a plugin. In its place one on which reads and writes fail as they should. */
+static void fill_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest that is free: this one */
+}
+
 /* ---- the other program ---- */
 
 static bool is_ours(const char *word)
@@ -127,6 +139,7 @@ int main(int argc, char **argv)
 	char **words = argc > 0 ? argv + 1 : nothing;
 	mortise_error err = { 0 };
 
+	fill_closed();
 	if (mor_cli_other_program && !is_ours(words[0]))
 		become(mor_cli_other_program, argv, &err);
 	if (!mor_cli_other_program)

@@ -42,16 +42,21 @@ static void on_signal(int number)
 	errno = saved;
 }
 
-/* One that our parent ignores stays ignored: nohup and background jobs rely on it. No SA_RESTART: a
- * read of stdin or of a FIFO must end. */
+/* One that our parent ignores stays ignored: nohup and background jobs rely on it. One that it only blocks is let through: it
+ * did so for a moment of its own, in which it started us, and nobody could end us. No SA_RESTART: a read of stdin or
+ * of a FIFO must end. */
 static void catch(int number)
 {
 	struct sigaction old, action = { .sa_handler = on_signal };
+	sigset_t this;
 
 	if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
 		return;
 	sigemptyset(&action.sa_mask);
 	sigaction(number, &action, NULL);
+	sigemptyset(&this);
+	sigaddset(&this, number);
+	sigprocmask(SIG_UNBLOCK, &this, NULL);
 }
 
 /* SIGPIPE: a reader that goes away is an error of that write, not the end of plugins in mid-sentence. */

@@ -163,6 +163,10 @@ time.sleep(1000)""")
         self.fails(5, "not_found", "chaos", "--drop", "0.5")  # the next word is no rate, but the plugin
         self.fails(1, "system", "chaos", "--log", "no/such/dir", "--", "true")
         self.fails(1, "system", "chaos", "--starts", "no/such/dir", "--", "true")
+        for content in ("not a count\n", "12", "1\n2\n", "9" * 40):  # somebody's file, which would be spoilt
+            path = self.file("precious", content)
+            self.fails(4, "input", "chaos", "--starts", path, "--", "true")
+            self.assertEqual(path.read_text(), content)
 
 
 class Faults(Proxy):

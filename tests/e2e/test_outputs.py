@@ -113,6 +113,23 @@ for line in sys.stdin:
         self.assertIn(b"File too large", done.stderr)
         self.assertEqual((self.dir / "out.txt").read_text(), "as it was")
 
+    def test_closed_descriptors(self):
+        """A message has nowhere to go: neither into the archive, whose descriptor would be the next with that number."""
+        rows = [{"directory": str(self.dir), "file": name, "arguments": ["cc", "-c", name]} for name in ("x.c", "missing.c")]
+        self.file("db.json", json.dumps(rows))
+        words = [str(MORTISE), "kzip", "create", "--compile-commands", "db.json", "-o"]
+        for name, closed in (("as-usual", ""), ("no-stderr", "2>&-"), ("nothing", "<&- >&- 2>&-")):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words, name], cwd=self.dir, env=self.env,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual((self.dir / name).read_bytes(), (self.dir / "as-usual").read_bytes(), closed)
+
+    def test_closed_stdout(self):
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", str(MORTISE), "extract", "a.txt", "--plugin", str(YAMS_OK)], cwd=self.dir,
+                              env=self.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"system: writing the output: Bad file descriptor\n")
+
     def commands(self, output):
         yield ("extract", "a.txt", "-o", output, "--plugin", YAMS_OK)
         yield ("kzip", "create", "--source", "x.c", "-o", output)

@@ -50,6 +50,16 @@ class Signals(Case):
             self.assertIn(f"cancelled: interrupted by signal {int(number)}", err)
             self.assertIn("draining -> stopped", err)
 
+    def test_blocked_by_whoever_started_it(self):
+        blocked = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, old)
+        process = self.start("call", "-v", ECHO, "hang")
+        self.wait_for_line(process, "echo| hanging")
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
     def test_as_json(self):
         process = self.start("call", "-v", "--json", ECHO, "hang")
         self.wait_for_line(process, "echo| hanging")
