@@ -297,7 +297,9 @@ static void tell_resumed(struct mor_index *x)
 
 	if (damage)
 		mor_note(x->cli->console, "warning: %s; going back to the last good record", damage);
-	if (x->args->resume)
+	if (x->args->resume && !found.kept && !found.dropped)
+		mor_note(x->cli->console, "nothing to resume: all %zu units are to be done", x->ref_count);
+	else if (x->args->resume)
 		mor_note(x->cli->console, "resuming: %zu of %zu units are there%s", found.kept, x->ref_count,
 			 found.dropped ? ", those after them are done again" : "");
 }

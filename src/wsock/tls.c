@@ -20,9 +20,10 @@ struct mor_tls {
 
 /* ---- whom we trust, who we are ---- */
 
+/* The last word is the most telling one, but for the system's, which comes first ("system lib" follows). */
 static const char *reason(void)
 {
-	unsigned long error = ERR_peek_last_error();
+	unsigned long first = ERR_peek_error(), error = ERR_SYSTEM_ERROR(first) ? first : ERR_peek_last_error();
 	const char *text = ERR_SYSTEM_ERROR(error) ? strerrordesc_np(ERR_GET_REASON(error)) : ERR_reason_error_string(error);
 
 	return text ? text : "no reason given";

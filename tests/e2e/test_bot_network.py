@@ -589,7 +589,7 @@ class Tls(NetworkCase):
         self.end()
 
     def test_files_that_are_none(self):
-        for network, part in (({"ws_url": "wss://localhost", "ca_file": "none.pem"}, "none.pem: no certificates can be read from it"),
+        for network, part in (({"ws_url": "wss://localhost", "ca_file": "none.pem"}, "none.pem: no certificates can be read from it: No such file or directory"),
                               ({"ws_url": "wss://localhost", "ca_file": "names"}, "names: no certificates can be read from it"),
                               ({"listen": "wss://127.0.0.1:1", "cert_file": "good.pem", "key_file": "self.key"}, "it is not the key of")):
             self.begin(**network)

@@ -182,8 +182,16 @@ raise SystemExit
         once = "import os\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    wire.until_closed()\n    raise SystemExit\n"
         report, entries = self.report(self.kzip(units), "-j1", "--timeout", "2s", analyzer=self.puppet(ready=once))
         self.expect_simple(entries, units)
-        self.assertIn("asked for nothing within 2 s", report["stderr"])
+        self.assertEqual(report["stderr"].count("asked for nothing within 2 s"), 1, report["stderr"])
         self.among(SIMPLE + "done()\nwire.until_closed()\nraise SystemExit\n", "--timeout", "2s", code=0, jobs="1")
+
+    def test_never_asks_at_all(self):
+        """The last word is why each was ended, not that it ended as it was told to."""
+        never = "wire.until_closed()\nraise SystemExit\n"
+        done = self.index(self.kzip(simple(1)), "--json", "-o", self.dir / "result", "-j1", "--timeout", "300ms",
+                          analyzer=self.puppet(ready=never))
+        self.assertEqual(done.code, 7, done.err)
+        self.assertRegex(done.json["error"], r"^no analyzer is left: .*: asked for nothing within 0\.3 s$")
 
     # ---- the output
 

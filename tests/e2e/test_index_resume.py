@@ -237,8 +237,9 @@ class Resume(Runs):
     def test_without_a_journal(self):
         """Nothing to go on from: a run from the start."""
         units = simple(2)
-        _, entries = self.report(self.kzip(units), "--resume")
+        report, entries = self.report(self.kzip(units), "--resume")
         self.expect_simple(entries, units)
+        self.assertIn("nothing to resume: all 2 units are to be done\n", report["stderr"])
 
     def test_without_resume(self):
         """From the start, whatever an earlier run left."""

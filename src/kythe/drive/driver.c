@@ -389,7 +389,10 @@ static void too_late(struct worker *worker, bool working)
 		mor_fail(&why, MORTISE_ETIMEOUT, "timeout: no \"done\" within %g s", limit);
 		mor_work_failed(worker, &why);
 	} else {
-		mor_driver_warn(worker->driver, "%s: asked for nothing within %g s", mortise_plugin_name(worker->plugin), limit);
+		mor_fail(&worker->cause, MORTISE_ETIMEOUT, "%s: asked for nothing within %g s",
+			 mortise_plugin_name(worker->plugin), limit);
+		if (!worker->fresh) /* else its end is told, with this cause */
+			mor_driver_warn(worker->driver, "%s", worker->cause.text);
 	}
 	mor_driver_replace(worker);
 }
