@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +24,10 @@ YAMS_OK = PLUGINS / "yams_ok.py"
 YAMS_ERRORS = PLUGINS / "yams_errors.py"
 KG_PAGES = PLUGINS / "kg_pages.py"
 GASSIST_PLUGIN = PLUGINS / "gassist.py"
+
+# Tests that a shell has started in the background ignore Ctrl-C, and what they start would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
          "unsupported system internal sandbox_violation jail transport").split()

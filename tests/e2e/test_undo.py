@@ -160,10 +160,27 @@ class Failures(Undo):
 
     @at_each_level
     def test_time_limit(self, level):
-        done = self.python(level, "open('note', 'w').write('x')\ntime.sleep(1000)", "--timeout", "2s")
+        code = "open('note', 'w').write('x')\nprint('now', file=sys.stderr, flush=True)\ntime.sleep(1000)"
+        done = self.in_time(lambda limit: self.python(level, code, "--timeout", limit))
         self.assertEqual(done.code, 6, done.err)
         self.unchanged()
         self.assertIn("undone: 1 file changed", done.err)
+
+    @at_each_level
+    def test_time_limit_of_jail(self, level):
+        code = "import sys, time; open('new', 'w'); print('now', file=sys.stderr, flush=True); time.sleep(1000)"
+        done = self.in_time(lambda limit: self.run_mortise("jail", "--limit", f"wall={limit}", "--level", level, "-w", self.work,
+                                                           "--write", "--undo", "--", PYTHON, "-c", code, cwd=self.work))
+        self.assertEqual((done.code, done.err.splitlines()[-1]), (6, "undone: 1 file created"))
+        self.unchanged()
+
+    def in_time(self, run):
+        """A run that its time limit ended after it had said "now": how much that takes, this machine knows."""
+        for seconds in (1, 2, 4, 8, 16, 32):
+            done = run(f"{seconds}s")
+            if "now" in done.err:
+                return done
+        self.fail(f"it does not come to the point in half a minute: {done.err}")
 
     @at_each_level
     def test_signal(self, level):
@@ -278,10 +295,6 @@ class Choices(Undo):
         self.unchanged()
         done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/passwd')", cwd=self.work)
         self.assertEqual((done.code, done.err.splitlines()[-1]), (9, "undone: 1 file changed"))
-        self.unchanged()
-        done = self.run_mortise("jail", "--limit", "wall=2s", *options, PYTHON, "-c",
-                                "import time; open('new', 'w'); time.sleep(1000)", cwd=self.work)
-        self.assertEqual((done.code, done.err.splitlines()[-1]), (6, "undone: 1 file created"))
         self.unchanged()
         done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x')", cwd=self.work)
         self.assertEqual((done.code, done.err, (self.work / "note").read_text()), (0, "", "x"))
@@ -428,9 +441,29 @@ class Killed(Undo):
         run, guardian = self.start(level)
         end = os.pidfd_open(guardian)
         run.kill()
+        run.wait(LIMIT)  # before the plugin's stdin ends: the guardian must see which of the two went first
         run.communicate(timeout=LIMIT)
         self.wait_for(end)
         self.assertEqual(picture(self.work), self.before)
+        self.next_run_tells(level)
+
+    @at_each_level
+    def test_host_before_it_has_judged(self, level):
+        """The plugin and its guardian have ended, and the host is killed before it knows: the next run undoes."""
+        run, guardian = self.start(level)
+        end = os.pidfd_open(guardian)
+        run.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WNOWAIT)
+        run.stdin.close()
+        self.wait_for(end)
+        self.assertEqual((self.work / "note").read_text(), "x")
+        run.kill()
+        run.wait(LIMIT)
+        run.stdout.close()
+        run.stderr.close()
+        self.next_run_tells(level)
+
+    def next_run_tells(self, level):
         done = self.next_run(level)
         self.assertEqual(done.err.splitlines(), ["python3 was killed when it last ran here; undone: 1 file changed, 1 created"])
         self.unchanged()
