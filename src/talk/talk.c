@@ -318,6 +318,79 @@ void mor_talk_fini(struct mor_talk *talk)
 	*talk = (struct mor_talk){ .count = 0 };
 }
 
+/* ---- The greeting ---- */
+
+#define AN_ACT(words) { .kind = MOR_TALK_ACT, .text = MOR_SLICE(words), .exit_code = -1, .signal = -1 }
+
+static const struct mor_talk_step start_step = AN_ACT("start"), ready_step = AN_ACT("state ready");
+
+static bool is_act(const struct mor_talk_step *step, const char *name)
+{
+	return step->kind == MOR_TALK_ACT && mor_slice_is(step->text, name);
+}
+
+unsigned mor_talk_greeted_at(const struct mor_talk *talk)
+{
+	for (size_t i = 0; i < talk->count; i++)
+		if (is_act(&talk->steps[i], "greets") || is_act(&talk->steps[i], "greeted"))
+			return talk->steps[i].line;
+	return 0;
+}
+
+static int check_greeting(const struct mor_talk *talk, const struct mor_talk *greeting, mortise_error *err)
+{
+	unsigned at = mor_talk_greeted_at(greeting);
+
+	if (strcmp(talk->dialect, greeting->dialect) != 0)
+		return mor_fail(err, MORTISE_EMANIFEST, "line %u: the greeting is one of %s, and this script is in %s",
+				mor_talk_greeted_at(talk), greeting->dialect, talk->dialect);
+	return at ? mor_fail(err, MORTISE_EMANIFEST, "the greeting greets in line %u: it must be spelled out", at) : 0;
+}
+
+static int copy_steps(struct parser *into, const struct mor_talk_step *steps, size_t count, unsigned line)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct mor_talk_step *step = new_step(into);
+
+		if (!step)
+			return mor_fail(into->err, MORTISE_ENOMEM, "out of memory for a talk");
+		*step = steps[i];
+		step->line = line;
+	}
+	return 0;
+}
+
+static int copy_or_greet(struct parser *into, const struct mor_talk_step *step, const struct mor_talk *greeting)
+{
+	bool whole = is_act(step, "greeted");
+	int r = 0;
+
+	if (!whole && !is_act(step, "greets"))
+		return copy_steps(into, step, 1, step->line);
+	if (whole)
+		r = copy_steps(into, &start_step, 1, step->line);
+	if (r == 0)
+		r = copy_steps(into, greeting->steps, greeting->count, step->line);
+	return r == 0 && whole ? copy_steps(into, &ready_step, 1, step->line) : r;
+}
+
+int mor_talk_greet(struct mor_talk *talk, const struct mor_talk *greeting, mortise_error *err)
+{
+	struct parser whole = { .err = err };
+	int r = check_greeting(talk, greeting, err);
+
+	for (size_t i = 0; r == 0 && i < talk->count; i++)
+		r = copy_or_greet(&whole, &talk->steps[i], greeting);
+	if (r < 0) {
+		mor_free(whole.talk.steps);
+		return r;
+	}
+	mor_free(talk->steps);
+	talk->steps = whole.talk.steps;
+	talk->count = whole.talk.count;
+	return 0;
+}
+
 int mor_talk_write(struct mor_buf *out, enum mor_talk_step_kind kind, struct mor_slice text)
 {
 	const char *mark = "#";

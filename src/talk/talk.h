@@ -12,6 +12,8 @@
  *	~ 30000ms                        that much time passes
  *	! event key=value ...            an event the host must report (values compare as text; "..." any)
  *	* call METHOD JSON [key=value]   the embedder acts (test driver only): see tests/talk/README.md
+ *	* greets                         the plugin's greeting, which is written once for all scripts: see below
+ *	* greeted                        the same with `* start` before it and `* state ready` behind it
  *	>. <.                            the host closes stdin; the plugin closes stdout
  *	= exit 0                         the plugin ends; or = signal KILL
  *
@@ -63,6 +65,13 @@ struct mor_talk {
 /* 0, MORTISE_ENOMEM or MORTISE_EMANIFEST with "line N: ...". */
 int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err);
 void mor_talk_fini(struct mor_talk *talk);
+
+/* The line of the first `* greets` or `* greeted`; 0: there is none, and no greeting is needed. */
+unsigned mor_talk_greeted_at(const struct mor_talk *talk);
+/* Puts the steps of `greeting`, a script of the same dialect, in the place of every `* greets` and `* greeted`. They
+ * carry the line of the act. `greeting` must live as long as `talk`. 0, MORTISE_ENOMEM or MORTISE_EMANIFEST; then
+ * `talk` is as it was. */
+int mor_talk_greet(struct mor_talk *talk, const struct mor_talk *greeting, mortise_error *err);
 
 /* Bindings of $names to JSON texts, for one run of a script. */
 struct mor_talk_vars {

@@ -59,6 +59,7 @@ class FirstChanges(Case):
         self.insert(table, "static const struct mor_method ", fields)
         self.compiles(tree, "src/dialect/yams.c")
         before = (ROOT / "tests/talk/yams/plugin-note.talk").read_text(encoding="utf-8")
+        shutil.copy(ROOT / "tests/talk/yams/greeting.inc", self.dir)
         self.assertTrue(self.plays(before)[0])
         self.assertFalse(self.plays(before + lines)[0], "without the row the script must fail")
 

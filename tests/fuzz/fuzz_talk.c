@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scripts that are read are written and read again; a pattern fits what it was filled to. */
+/* Scripts that are read are written and read again; a pattern fits what it was filled to; a script may be another's
+ * greeting, or its own. */
 #include "fuzz.h"
+
+#include <string.h>
 
 #include "base/alloc.h"
 #include "talk/talk.h"
@@ -37,6 +40,20 @@ static void check_rewritten(const struct mor_talk *talk)
 	mor_talk_fini(&again);
 }
 
+static void check_greeted(struct mor_talk *talk)
+{
+	static const char head[] = "talk 1 again\n* greeted\n* greets\n= exit 0\n";
+	struct mor_talk greeted;
+	unsigned at = mor_talk_greeted_at(talk);
+	bool fits = !at && strcmp(talk->dialect, "again") == 0;
+
+	CHECK(mor_talk_parse(MOR_SLICE(head), &greeted, NULL) == 0);
+	CHECK((mor_talk_greet(&greeted, talk, NULL) == 0) == fits);
+	CHECK(greeted.count == (fits ? 2 * talk->count + 3 : 3));
+	mor_talk_fini(&greeted);
+	CHECK((mor_talk_greet(talk, talk, NULL) == 0) == !at);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct mor_talk talk;
@@ -50,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (talk.steps[i].kind == MOR_TALK_SEND || talk.steps[i].kind == MOR_TALK_RECEIVE)
 			check_pattern(talk.steps[i].text);
 	check_rewritten(&talk);
+	check_greeted(&talk);
 	mor_talk_fini(&talk);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct asked_record {
 
 struct play {
 	const char *path;
-	struct mor_talk talk;
+	struct mor_talk talk, greeting; /* the talk's steps may lie in the greeting */
 	struct mor_talk_vars vars;
 	mortise_host *host;
 	mortise_plugin *plugin;

@@ -17,6 +17,8 @@
 #include "talk_play.h"
 #include "words.h"
 
+#define GREETING "greeting.inc" /* beside the script */
+
 static bool bytewise; /* what the plugin sends arrives byte by byte */
 
 void die(const struct play *play, unsigned line, const char *format, ...)
@@ -301,22 +303,48 @@ static void forget(struct play *play)
 	}
 	mor_talk_vars_fini(&play->vars);
 	mor_talk_fini(&play->talk);
+	mor_talk_fini(&play->greeting);
 	mor_free(play);
+}
+
+static void read_talk(struct play *play, const char *path, struct mor_talk *ret)
+{
+	char *text = NULL;
+	size_t len = 0;
+	mortise_error error;
+
+	if (mor_fd_read_file(path, 1 << 22, &text, &len) < 0)
+		die(play, mor_talk_greeted_at(&play->talk), "%s cannot be read", path);
+	if (mor_talk_parse((struct mor_slice){ text, len }, ret, &error) < 0)
+		die(play, 0, "%s: %s", path, error.text);
+	mor_free(text);
+}
+
+/* The script, with its folder's greeting in the place of `* greeted`. */
+static void read_script(struct play *play)
+{
+	const char *slash = strrchr(play->path, '/');
+	char path[4096];
+	mortise_error error;
+
+	read_talk(play, play->path, &play->talk);
+	if (!mor_talk_greeted_at(&play->talk))
+		return;
+	snprintf(path, sizeof(path), "%.*s" GREETING, slash ? (int)(slash + 1 - play->path) : 0, play->path);
+	read_talk(play, path, &play->greeting);
+	if (mor_talk_greet(&play->talk, &play->greeting, &error) < 0)
+		die(play, mor_talk_greeted_at(&play->talk), "%s: %s", path, error.text);
 }
 
 static void play_file(void **state)
 {
 	struct play *play = mor_zalloc(sizeof(*play));
-	char *text = NULL;
-	size_t len = 0;
 	mortise_error error;
 
 	assert_non_null(play);
 	play->path = *state;
 	script_reset();
-	assert_int_equal(mor_fd_read_file(play->path, 1 << 22, &text, &len), 0);
-	if (mor_talk_parse((struct mor_slice){ text, len }, &play->talk, &error) < 0)
-		die(play, 0, "%s", error.text);
+	read_script(play);
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &play->host, &error), 0);
 	play->host->dialect = demo_find(play->talk.dialect);
 	open_plugin(play);
@@ -326,7 +354,6 @@ static void play_file(void **state)
 	mortise_host_free(play->host);
 	assert_int_equal(mortise_plugin_start(play->plugin, NULL), MORTISE_ECLOSED); /* a shell, still ours */
 	mortise_plugin_unref(play->plugin);
-	mor_free(text);
 	forget(play);
 }
 

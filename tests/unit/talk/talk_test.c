@@ -283,6 +283,63 @@ static void written_scripts_read_back(void **state)
 	mor_talk_fini(&talk);
 }
 
+static const char greeted_script[] = "talk 1 yams\n"
+				     "* greeted\n"
+				     "= exit 0\n"
+				     "* call x\n"
+				     "* greets\n"
+				     "* result";
+static const char greeting_script[] = "talk 1 yams\n# once\n> {\"id\":$a}\n< {\"id\":$a}";
+
+static void a_greeting_is_written_once(void **state)
+{
+	static const struct {
+		unsigned line;
+		const char *text;
+	} rows[] = { { 2, "start" }, { 2, "{\"id\":$a}" }, { 2, "{\"id\":$a}" }, { 2, "state ready" }, { 3, "exit 0" },
+		     { 4, "call x" }, { 5, "{\"id\":$a}" }, { 5, "{\"id\":$a}" }, { 6, "result" } };
+	struct mor_talk talk, greeting;
+
+	(void)state;
+	assert_int_equal(mor_talk_parse(MOR_SLICE(greeted_script), &talk, NULL), 0);
+	assert_int_equal(mor_talk_parse(MOR_SLICE(greeting_script), &greeting, NULL), 0);
+	assert_int_equal(mor_talk_greeted_at(&talk), 2);
+	assert_int_equal(mor_talk_greeted_at(&greeting), 0);
+	assert_int_equal(mor_talk_greet(&talk, &greeting, NULL), 0);
+	assert_int_equal(mor_talk_greeted_at(&talk), 0);
+	assert_int_equal(talk.count, sizeof(rows) / sizeof(rows[0]));
+	for (size_t i = 0; i < talk.count; i++) {
+		assert_int_equal(talk.steps[i].line, rows[i].line);
+		assert_true(mor_slice_is(talk.steps[i].text, rows[i].text));
+	}
+	assert_int_equal(talk.steps[0].kind, MOR_TALK_ACT);
+	assert_int_equal(talk.steps[1].kind, MOR_TALK_SEND);
+	mor_talk_fini(&talk);
+	mor_talk_fini(&greeting);
+}
+
+static void a_greeting_that_does_not_fit(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "talk 1 kythe\n* greets", "line 2: the greeting is one of kythe, and this script is in yams" },
+		{ "talk 1 yams\n\n* greets", "the greeting greets in line 3: it must be spelled out" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mor_talk talk, greeting;
+		mortise_error err = { 0 };
+
+		assert_int_equal(mor_talk_parse(MOR_SLICE(greeted_script), &talk, NULL), 0);
+		assert_int_equal(mor_talk_parse(mor_slice_of(rows[i][0]), &greeting, NULL), 0);
+		assert_int_equal(mor_talk_greet(&talk, &greeting, &err), MORTISE_EMANIFEST);
+		assert_string_equal(err.text, rows[i][1]);
+		assert_int_equal(mor_talk_greeted_at(&talk), 2);
+		mor_talk_fini(&talk);
+		mor_talk_fini(&greeting);
+	}
+}
+
 /* Every allocation fails in turn: the result is ENOMEM, never a wrong verdict, and nothing leaks (ASan). */
 static void out_of_memory(void **state)
 {
@@ -306,6 +363,26 @@ static void out_of_memory(void **state)
 	}
 }
 
+static void out_of_memory_for_a_greeting(void **state)
+{
+	int r = MORTISE_ENOMEM;
+
+	(void)state;
+	for (long n = 0; r == MORTISE_ENOMEM; n++) {
+		struct mor_talk talk, greeting;
+
+		assert_int_equal(mor_talk_parse(MOR_SLICE(greeted_script), &talk, NULL), 0);
+		assert_int_equal(mor_talk_parse(MOR_SLICE(greeting_script), &greeting, NULL), 0);
+		mor_alloc_fail_after(n);
+		r = mor_talk_greet(&talk, &greeting, NULL);
+		mor_alloc_fail_after(-1);
+		assert_true(r == 0 || (r == MORTISE_ENOMEM && mor_talk_greeted_at(&talk) == 2));
+		assert_true(n < 10);
+		mor_talk_fini(&talk);
+		mor_talk_fini(&greeting);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,7 +396,10 @@ int main(void)
 		MOR_TEST(long_values_are_cut_in_texts),
 		MOR_TEST(filling),
 		MOR_TEST(written_scripts_read_back),
+		MOR_TEST(a_greeting_is_written_once),
+		MOR_TEST(a_greeting_that_does_not_fit),
 		MOR_TEST(out_of_memory),
+		MOR_TEST(out_of_memory_for_a_greeting),
 	};
 
 	return mor_run_group("talk/talk", tests);
