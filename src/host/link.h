@@ -73,6 +73,8 @@ struct mor_link_ops {
 	void (*order)(struct mor_link *link, enum mor_order order);
 	/* Bytes of what was written that the plugin has not taken out of the pipe yet. NULL: not known. */
 	uint64_t (*unread)(struct mor_link *link);
+	/* The process has ended, and on_end will come. NULL: not known. */
+	bool (*is_over)(struct mor_link *link);
 	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */
 	int (*set_view)(struct mor_link *link, struct mor_slice texts);
 	/* Ends it at once without events (the process is killed and reaped) and frees the link. */

@@ -363,6 +363,13 @@ static uint64_t stdio_unread(struct mor_link *link)
 	return s->proc && !s->in_closed && !s->intake.dead ? bytes_in(mor_proc_in(s->proc)) : 0;
 }
 
+static bool stdio_is_over(struct mor_link *link)
+{
+	struct stdio_link *s = self(link);
+
+	return s->proc && s->started && mor_proc_is_over(s->proc);
+}
+
 static int stdio_set_view(struct mor_link *link, struct mor_slice texts)
 {
 	struct stdio_link *s = self(link);
@@ -528,6 +535,7 @@ static const struct mor_link_ops ops = {
 	.pause = stdio_pause,
 	.order = stdio_order,
 	.unread = stdio_unread,
+	.is_over = stdio_is_over,
 	.set_view = stdio_set_view,
 	.free = stdio_free,
 };

@@ -390,6 +390,9 @@ static void on_broken_timer(struct mor_timer *timer)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
+	/* It does not run any more. Its end is on the way, on a busy machine for longer than that, and will say why. */
+	if (plugin->link->ops->is_over && plugin->link->ops->is_over(plugin->link))
+		return;
 	if (plugin->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);

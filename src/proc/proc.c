@@ -8,8 +8,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,6 +256,16 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc)
 int mor_proc_pid(const struct mor_proc *proc)
 {
 	return proc->pid;
+}
+
+/* Asked seldom, so no descriptor is kept for it. Should the number be another's by now, it seems to run: no harm. */
+bool mor_proc_is_over(const struct mor_proc *proc)
+{
+	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, proc->pid, 0), .events = POLLIN };
+	bool over = pfd.fd < 0 ? errno == ESRCH : poll(&pfd, 1, 0) > 0;
+
+	mor_fd_close(&pfd.fd);
+	return over;
 }
 
 int mor_proc_in(const struct mor_proc *proc)

@@ -66,6 +66,8 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc);
 
 /* A watch on either end must be stopped before it is closed, here or by mor_proc_free(). */
 int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, where the back end does not know it */
+/* It has ended, whether or not that has been told: its guardian may still be busy with what it left behind. */
+bool mor_proc_is_over(const struct mor_proc *proc);
 /* What is in force since STARTED: "direct", "guarded", "t0", "t1"; how the tree is killed: "group", "subreaper", "pidns". */
 const char *mor_proc_level(const struct mor_proc *proc);
 const char *mor_proc_rung(const struct mor_proc *proc);

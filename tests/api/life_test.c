@@ -361,6 +361,43 @@ static void closed_stdout_fails_the_call(void **state)
 }
 
 /* The exit counts, not the end of a pipe that a grandchild keeps open. */
+/* The only child of this process. */
+static int guardian(void)
+{
+	FILE *list = fopen("/proc/thread-self/children", "re");
+	int pid = 0;
+
+	assert_non_null(list);
+	assert_int_equal(fscanf(list, "%d", &pid), 1);
+	fclose(list);
+	return pid;
+}
+
+/* ... unless it has ended with the session: then its end says why, however long its guardian takes to tell it. */
+static void a_late_end_is_no_closed_stdout(void **state)
+{
+	struct rig rig;
+	struct got got, after;
+	int pid, guard;
+
+	(void)state;
+	rig_open_bad(&rig, "ok", SET("restart.first=1ms"));
+	pid = ask_pid(&rig);
+	guard = guardian();
+	start(&rig, &got, "hang", NULL, 400); /* longer than a closed stdout is waited for */
+	start(&rig, &after, "hang", NULL, NO_TIMER_MS);
+	rig_settle(&rig);
+	assert_int_equal(kill(guard, SIGSTOP), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	until_done(&got);
+	assert_int_equal(got.status, MORTISE_ETIMEOUT);
+	assert_int_equal(kill(guard, SIGCONT), 0);
+	until_done(&after);
+	assert_int_equal(after.status, MORTISE_ECRASHED);
+	assert_contains(after.error.text, "SIGKILL");
+	rig_close(&rig);
+}
+
 static void grandchild_holds_the_pipes(void **state)
 {
 	struct rig rig;
@@ -527,6 +564,7 @@ int main(void)
 		API_TEST(stop_now_a_process_that_stopped_itself),
 		API_TEST(closed_stdin_breaks_no_host),
 		API_TEST(closed_stdout_fails_the_call),
+		API_TEST(a_late_end_is_no_closed_stdout),
 		API_TEST(grandchild_holds_the_pipes),
 		API_TEST(child_in_its_own_session),
 		API_TEST(plugin_gets_three_descriptors),
