@@ -174,8 +174,9 @@ typedef struct mortise_host_options {
 	mortise_event_fn *on_event; /* for plugins that bring no on_event of their own     */
 	void *arg;
 	uint64_t flags;             /* none so far */
-	/* The program mortise-jail. NULL: the one that came with this library, sought from its own file; it is refused
-	 * (MORTISE_EJAIL) when others can write it or its directory. One that is named here is taken as it is. */
+	/* The program mortise-jail. NULL: the one that came with this library, sought from its own file; it is
+	 * refused (MORTISE_EJAIL) when others can write it or its directory. One that is named here is taken as
+	 * it is. */
 	const char *jail_helper;
 } mortise_host_options;
 

@@ -53,8 +53,8 @@ static bool find_program(char out[PATH_MAX])
 	return true;
 }
 
-/* The loader's name of the program is argv[0], which the caller chooses, so the kernel is asked. So it is where a library
- * was loaded by a relative name, which meant something in the working directory of then only. */
+/* The loader's name of the program is argv[0], which the caller chooses, so the kernel is asked. So it is where
+ * a library was loaded by a relative name, which meant something in the working directory of then only. */
 static bool find_own_file(struct own_file *ret)
 {
 	static const char here;

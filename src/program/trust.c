@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a program can have been written by somebody else. The rules and their reasons: docs/design/0005-install.md. */
+/* Whether a program can have been written by somebody else. The rules and their reasons:
+ * docs/design/0005-install.md. */
 #include "program/helper.h"
 
 #include <grp.h>
@@ -18,8 +19,8 @@ static bool has_only(char *const *members, const char *name)
 	return true;
 }
 
-/* A group that is the owner's alone, as most systems make one per user: what umask 002 leaves writable is no open door.
- * Where the group cannot be looked up, or is too large for the buffer, it is not. */
+/* A group that is the owner's alone, as most systems make one per user: what umask 002 leaves writable is no
+ * open door. Where the group cannot be looked up, or is too large for the buffer, it is not. */
 static bool is_private_group(const struct stat *st)
 {
 	char user_text[1024], group_text[4096];
@@ -48,11 +49,13 @@ static bool is_ours(const char *path, const char *what, uid_t keeper, char fault
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != keeper)
-		snprintf(fault, MOR_FAULT_TEXT, "%s belongs to another user (%u): install it anew", what, st.st_uid);
+		snprintf(fault, MOR_FAULT_TEXT, "%s belongs to another user (%u): install it anew", what,
+			 st.st_uid);
 	else if (st.st_mode & S_IWOTH)
 		snprintf(fault, MOR_FAULT_TEXT, "everybody can write %s: chmod o-w %.180s", what, path);
 	else if ((st.st_mode & S_IWGRP) && (has_list(path) || !is_private_group(&st)))
-		snprintf(fault, MOR_FAULT_TEXT, "others can write %s (group %u): chmod g-w %.180s", what, st.st_gid, path);
+		snprintf(fault, MOR_FAULT_TEXT, "others can write %s (group %u): chmod g-w %.180s", what,
+			 st.st_gid, path);
 	return !fault[0];
 }
 

@@ -6,6 +6,7 @@ import pathlib
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -127,6 +128,11 @@ class Case(unittest.TestCase):
         finally:
             os.close(ours)
         return Done(process.wait(LIMIT), seen.replace(b"\r\n", b"\n"), "")
+
+
+def shell_words(*words):
+    """For a line that a shell reads: the tree may lie in a directory with a blank in its name."""
+    return shlex.join(map(str, words))
 
 
 def without_color(text):

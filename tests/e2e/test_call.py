@@ -5,7 +5,7 @@ import json
 import subprocess
 import unittest
 
-from support import Case, ECHO, KG_PAGES, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK
+from support import Case, ECHO, KG_PAGES, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK, shell_words
 
 
 class Arguments(Case):
@@ -205,11 +205,12 @@ class Failures(Case):
 
     def test_nobody_reads(self):
         big = self.file("big.txt", "x" * 300_000)
-        done = self.run_in_shell(f"call {ECHO} echo t=@{big} | head -c 5")
+        line = shell_words(MORTISE, "call", ECHO, "echo", f"t=@{big}")
+        done = self.run_in_shell(f"{line} | head -c 5")
         self.assertEqual(done, b'{"t":')
 
     def run_in_shell(self, line):
-        done = subprocess.run(["bash", "-c", f"set -o pipefail; {MORTISE} {line}"], capture_output=True, env=self.env,
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], capture_output=True, env=self.env,
                               timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (141, b""))
         return done.stdout

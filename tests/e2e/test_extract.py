@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import unittest
 
-from support import Case, LIMIT, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK, without_color
+from support import Case, LIMIT, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK, shell_words, without_color
 
 
 class Inputs(Case):
@@ -84,7 +84,8 @@ class Inputs(Case):
         self.assertIn("--source path", self.fails(4, "input", "extract", "-", "--source", "path", "--plugin", YAMS_OK).err)
 
     def test_process_substitution(self):
-        done = subprocess.run(["bash", "-c", f"{MORTISE} extract <(echo piped) --plugin {YAMS_OK}"], env=self.env,
+        line = f"{shell_words(MORTISE, 'extract', '--plugin', YAMS_OK)} <(echo piped)"
+        done = subprocess.run(["bash", "-c", line], env=self.env,
                               capture_output=True, timeout=LIMIT, check=True)
         self.assertEqual(done.stdout, b"6 bytes by yams_ok\npiped\n")
 
@@ -244,9 +245,10 @@ class Many(Case):
         self.assertIn("\x1b[31mnot_found\x1b[0m: missing: no such file", done.out)
 
     def test_nobody_reads(self):
-        names = " ".join(str(self.file(f"f{i}.txt", "x" * 50_000)) for i in range(40))
-        done = subprocess.run(["bash", "-c", f"set -o pipefail; {MORTISE} extract {names} --plugin {YAMS_OK} | head -n 1"],
-                              env=self.env, capture_output=True, timeout=LIMIT, check=False)
+        names = [self.file(f"f{i}.txt", "x" * 50_000) for i in range(40)]
+        line = shell_words(MORTISE, "extract", *names, "--plugin", YAMS_OK)
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {line} | head -n 1"], env=self.env,
+                              capture_output=True, timeout=LIMIT, check=False)
         self.assertEqual((done.returncode, done.stderr), (141, b""))
         self.assertTrue(done.stdout.startswith(b"==> "))
 

@@ -10,7 +10,7 @@ import threading
 import unittest
 
 from kythe_support import NO_NAMESPACES
-from support import Case, LIMIT, MORTISE, PYTHON, YAMS_OK
+from support import Case, LIMIT, MORTISE, PYTHON, YAMS_OK, shell_words
 
 
 class Outputs(Case):
@@ -97,8 +97,8 @@ for line in sys.stdin:
         self.file("mounted", "as it was")
         self.file("out", "below")
         for words in self.commands("out"):
-            command = " ".join(str(word) for word in words)
-            done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount --bind mounted out && {MORTISE} {command}"], cwd=self.dir, env=self.env,
+            line = f"mount --bind mounted out && {shell_words(MORTISE, *words)}"
+            done = subprocess.run(["unshare", "-rm", "sh", "-c", line], cwd=self.dir, env=self.env,
                                   capture_output=True, timeout=LIMIT, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(len((self.dir / "mounted").read_bytes()), len("as it was"))
@@ -107,8 +107,9 @@ for line in sys.stdin:
     def test_no_room(self):
         self.file("out.txt", "as it was")
         self.file("big.txt", "x" * 300000)
-        done = subprocess.run(["sh", "-c", f"ulimit -f 100; trap '' XFSZ; exec {MORTISE} extract big.txt -o out.txt --plugin {YAMS_OK}"],
-                              cwd=self.dir, env=self.env, capture_output=True, timeout=LIMIT, check=False)
+        line = shell_words(MORTISE, "extract", "big.txt", "-o", "out.txt", "--plugin", YAMS_OK)
+        done = subprocess.run(["sh", "-c", f"ulimit -f 100; trap '' XFSZ; exec {line}"], cwd=self.dir,
+                              env=self.env, capture_output=True, timeout=LIMIT, check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(b"File too large", done.stderr)
         self.assertEqual((self.dir / "out.txt").read_text(), "as it was")
@@ -179,8 +180,8 @@ for line in sys.stdin:
             if output != "/dev/fd/1":
                 self.assertEqual((done.raw, done.err), (archive, f"{output}: 1 unit, 1 file\n"))
         self.file("log", "before\n")
-        subprocess.run(["sh", "-c", f"{MORTISE} extract a.txt -o /dev/stdout --plugin {YAMS_OK} >> log"], cwd=self.dir, env=self.env,
-                       timeout=LIMIT, check=True)
+        line = shell_words(MORTISE, "extract", "a.txt", "-o", "/dev/stdout", "--plugin", YAMS_OK)
+        subprocess.run(["sh", "-c", f"{line} >> log"], cwd=self.dir, env=self.env, timeout=LIMIT, check=True)
         self.assertEqual((self.dir / "log").read_text(), "before\n4 bytes by yams_ok\none\n")
         self.assertTrue(os.path.islink("/dev/stdout"))
         self.assertFalse((self.dir / "-").exists())

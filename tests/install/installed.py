@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of an installation share: a tree that ./dev install has made from the build directory, and that was then
-moved to another place. Both places have blanks in their names. MORTISE_BUILD names the build directory."""
+"""What the tests of an installation share: a tree that ./dev install has made from the build directory, and that
+was then moved to another place. Both have blanks in their names. MORTISE_BUILD names the build directory."""
 import os
 import pathlib
 import shlex
@@ -20,7 +20,8 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 def dev(*words, env=None, umask=None):
     before = os.umask(0o022 if umask is None else umask)
     try:
-        return subprocess.run([ROOT / "dev", *words], env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=LIMIT)
+        return subprocess.run([ROOT / "dev", *words], env={**os.environ, **(env or {})}, capture_output=True,
+                              text=True, timeout=LIMIT, check=False)
     finally:
         os.umask(before)
 
@@ -71,8 +72,9 @@ class Tree(unittest.TestCase):
         home = self.dir / f"home of {user}"
         home.mkdir(exist_ok=True)
         home.chmod(0o777)
-        return subprocess.run([str(word) for word in command], cwd=cwd or self.dir, env={**BARE, "HOME": str(home), **(env or {})},
-                              capture_output=True, text=True, timeout=LIMIT, check=False, **become, **how)
+        env = {**BARE, "HOME": str(home), **(env or {})}
+        return subprocess.run([str(word) for word in command], cwd=cwd or self.dir, env=env, capture_output=True,
+                              text=True, timeout=LIMIT, check=False, **become, **how)
 
     def ok(self, *command, user=None, **how):
         done = self.run_as(user, *command, **how)
@@ -90,7 +92,8 @@ class Tree(unittest.TestCase):
     def embedder(self, source, program, user=None):
         """As a person would: what pkg-config says, and where the library is."""
         rpath = "-Wl,-rpath," + self.pkg_config("--variable=libdir", "mortise")[0]
-        return self.compile(source, program, *self.pkg_config("--cflags", "--libs", "mortise"), rpath, user=user)
+        flags = self.pkg_config("--cflags", "--libs", "mortise")
+        return self.compile(source, program, *flags, rpath, user=user)
 
     def example(self, name):
         """A copy of a file from examples/, where everybody can read it."""

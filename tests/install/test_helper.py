@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which mortise-jail is run: the one that came with the library, wherever one stands and whatever one is told, unless others
-could have written it."""
+"""Which mortise-jail is run: the one that came with the library, wherever one stands and whatever one is told,
+unless others could have written it."""
 import json
 import os
 import shutil
@@ -17,12 +17,11 @@ LOADER = r"""#include <dlfcn.h>
 #include <unistd.h>
 #include <mortise/mortise.h>
 
+#define GET(name) ((__typeof__(&name))dlsym(lib, #name))
+
 int main(int argc, char **argv)
 {
 	void *lib = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
-	__typeof__(&mortise_host_new) host_new = lib ? (__typeof__(host_new))dlsym(lib, "mortise_host_new") : NULL;
-	__typeof__(&mortise_plugin_new) plugin_new = lib ? (__typeof__(plugin_new))dlsym(lib, "mortise_plugin_new") : NULL;
-	__typeof__(&mortise_call_sync) call_sync = lib ? (__typeof__(call_sync))dlsym(lib, "mortise_call_sync") : NULL;
 	mortise_plugin_options opt = { .size = sizeof(opt), .path = argv[3] };
 	mortise_json params = { "{\"name\":\"world\"}", 16 };
 	mortise_host *host = NULL;
@@ -30,10 +29,11 @@ int main(int argc, char **argv)
 	mortise_error err = { 0 };
 	char *result = NULL;
 
-	if (!call_sync || chdir(argv[2]) < 0)
+	if (!lib || chdir(argv[2]) < 0)
 		return 2;
-	if (host_new(NULL, &host, &err) < 0 || plugin_new(host, &opt, &plugin, &err) < 0 ||
-	    call_sync(plugin, "greet", params, NULL, &result, &err) < 0)
+	if (GET(mortise_host_new)(NULL, &host, &err) < 0 ||
+	    GET(mortise_plugin_new)(host, &opt, &plugin, &err) < 0 ||
+	    GET(mortise_call_sync)(plugin, "greet", params, NULL, &result, &err) < 0)
 		fprintf(stderr, "%s\n", err.text);
 	else
 		puts(result);
@@ -70,13 +70,14 @@ class Helper(Tree):
 
 
 class Sought(Helper):
-    HINTS = ("mortise-jail", "mortise-full", "libexec/mortise/mortise-jail", "libexec/mortise/mortise-full", "bin/mortise-jail", "bin/mortise-full")
+    HINTS = [place + name for place in ("", "bin/", "libexec/mortise/") for name in ("mortise-jail", "mortise-full")]
 
     def hints(self):
         """The ways to tell a program where to look."""
         here = str(self.dir)
-        return {"cwd": self.dir, "env": {"PATH": f"{here}:{here}/bin:/usr/bin:/bin", "MORTISE_JAIL": f"{here}/mortise-jail",
-                                         "MORTISE_LIBEXECDIR": f"{here}/libexec", "LD_ORIGIN_PATH": here}}
+        env = {"PATH": f"{here}:{here}/bin:/usr/bin:/bin", "MORTISE_JAIL": f"{here}/mortise-jail",
+               "MORTISE_LIBEXECDIR": f"{here}/libexec", "LD_ORIGIN_PATH": here}
+        return {"cwd": self.dir, "env": env}
 
     def test_nothing_else_is_run(self):
         self.forge(*self.HINTS)
@@ -84,7 +85,8 @@ class Sought(Helper):
         self.without(self.jail)
         done = self.call(**self.hints())
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertIn("libexec/mortise/mortise-jail: the helper that guards plugins cannot be run: No such file", done.stderr)
+        self.assertIn("libexec/mortise/mortise-jail: the helper that guards plugins cannot be run: No such file",
+                      done.stderr)
         self.assertNotIn("forged", done.stderr)
 
     def test_nor_for_the_other_program(self):
@@ -92,7 +94,7 @@ class Sought(Helper):
         self.without(self.helpers / "mortise-full")
         done = self.run_as(None, self.mortise, "explain", "yams", **self.hints())
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "^system: only .*mortise-full can do this, and it cannot be run: No such file")
+        self.assertRegex(done.stderr, "^system: only .*mortise-full can do this, and it cannot be run: No such")
 
     def test_a_name_that_the_caller_gave_says_nothing(self):
         """argv[0], which the loader takes for the program's name."""
@@ -116,7 +118,8 @@ class Sought(Helper):
         # There the same relative name leads to a copy, beside a helper that is forged.
         (self.dir / "elsewhere" / name).parent.mkdir(parents=True)
         shutil.copy(self.libdir / "libmortise.so.0", self.dir / "elsewhere" / name)
-        self.assertEqual(self.ok(program, f"./{name}", self.dir / "elsewhere", self.plugin, cwd=self.prefix), HELLO)
+        shown = self.ok(program, f"./{name}", self.dir / "elsewhere", self.plugin, cwd=self.prefix)
+        self.assertEqual(shown, HELLO)
 
     def test_beside_the_library(self):
         """A bundle: library, helper and program in one directory."""
@@ -135,6 +138,9 @@ class Refused(Helper):
         self.assertEqual(done.returncode, 125, done.stderr)
         self.assertIn(f"{self.jail}: the helper that guards plugins cannot be run: {text}", done.stderr)
 
+    def call_in(self, prefix, user):
+        return self.ok(prefix / "bin/mortise", "call", self.plugin, "greet", "name=world", user=user)
+
     def mode(self, path, mode):
         self.addCleanup(path.chmod, path.stat().st_mode & 0o7777)
         path.chmod(mode)
@@ -149,10 +155,12 @@ class Refused(Helper):
             self.refused(f"everybody can write its directory: chmod o-w {self.helpers}", user)
         done = self.run_as(None, self.mortise, "jail", "--", "true")
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertIn(f"{self.jail}, the helper that sets up the jail: everybody can write its directory", done.stderr)
+        self.assertIn(f"{self.jail}, the helper that sets up the jail: everybody can write its directory",
+                      done.stderr)
         done = self.run_as(None, self.mortise, "explain", "yams")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"only {self.helpers}/mortise-full can do this, and it cannot be run: everybody can write its directory", done.stderr)
+        self.assertIn(f"only {self.helpers}/mortise-full can do this, and it cannot be run: everybody can write its",
+                      done.stderr)
 
     def test_doctor_says_it(self):
         self.mode(self.jail, 0o777)
@@ -183,7 +191,7 @@ class Refused(Helper):
         for path in [copy, *copy.rglob("*")]:
             os.chown(path, 4000, 4000, follow_symlinks=False)
         for user in self.users():
-            self.assertEqual(self.ok(copy / "bin/mortise", "call", self.plugin, "greet", "name=world", user=user), HELLO)
+            self.assertEqual(self.call_in(copy, user), HELLO)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to be another user")
     def test_an_ordinary_user_runs_what_root_installed_and_his_own(self):
@@ -192,7 +200,7 @@ class Refused(Helper):
         shutil.copytree(self.prefix, copy, symlinks=True)
         for path in [copy, *copy.rglob("*")]:
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-        self.assertEqual(self.ok(copy / "bin/mortise", "call", self.plugin, "greet", "name=world", user=NOBODY), HELLO)
+        self.assertEqual(self.call_in(copy, NOBODY), HELLO)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import unittest
 from installed import BUILD, ROOT, contents, dev, install
 
 TOOL = ROOT / "tools/install"
-EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-jail include/mortise/mortise.h include/tenon/tenon.h
-    LIB/libmortise.so LIB/libmortise.so.0 LIB/libmortise.a LIB/libtenon.a LIB/pkgconfig/mortise.pc LIB/pkgconfig/tenon.pc
-    LIB/mortise/plugins/lookout/manifest.json share/man/man1/mortise.1 share/man/man1/mortise-call.1
-    share/bash-completion/completions/mortise share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish
+EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-jail
+    include/mortise/mortise.h include/tenon/tenon.h LIB/libmortise.so LIB/libmortise.so.0 LIB/libmortise.a
+    LIB/libtenon.a LIB/pkgconfig/mortise.pc LIB/pkgconfig/tenon.pc LIB/mortise/plugins/lookout/manifest.json
+    share/man/man1/mortise.1 share/man/man1/mortise-call.1 share/bash-completion/completions/mortise
+    share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish
     share/mortise/installed""".split()
 
 
@@ -27,7 +28,8 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
 
     def tool(self, *words, env=None):
-        return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False)
+        return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, check=False,
+                              env={**os.environ, **(env or {})})
 
 
 class Dev(Case):
@@ -53,8 +55,7 @@ class Dev(Case):
             for path in [prefix, *prefix.rglob("*")]:
                 mode = stat.S_IMODE(path.lstat().st_mode)
                 if not path.is_symlink():
-                    self.assertEqual(mode & 0o755, 0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644, path)
-                    self.assertEqual(mode & 0o022, 0, path)
+                    self.assertIn(mode & 0o777, [0o755] if path.is_dir() else [0o755, 0o644], path)
 
     def test_destdir(self):
         install("/opt/mor tise", env={"DESTDIR": str(self.dir / "root")})
@@ -84,10 +85,12 @@ class Dev(Case):
         self.assertEqual(contents(self.dir), set())
 
     def test_wrong_words(self):
-        for words, text in ((["install", "--prefix"], "--prefix needs a directory"), (["install", "here"], "usage: ./dev install"),
-                            (["uninstall", "--prefix", str(self.dir)], "nothing of mortise was installed there"),
+        here = str(self.dir)
+        for words, text in ((["install", "--prefix"], "--prefix needs a directory"),
+                            (["install", "here"], "usage: ./dev install"),
+                            (["uninstall", "--prefix", here], "nothing of mortise was installed there"),
                             (["uninstall", "--build", "x"], "takes no --build"),
-                            (["install", "--build", str(self.dir)], "not a build directory")):
+                            (["install", "--build", here], "not a build directory")):
             done = dev(*words)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(text, done.stderr)
@@ -96,7 +99,8 @@ class Dev(Case):
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_no_right_to_write(self):
         self.dir.chmod(0o555)
-        done = dev("install", "--build", str(BUILD), "--prefix", str(self.dir / "p"), env={"PATH": "/usr/bin:/bin"})
+        words = ["install", "--build", str(BUILD), "--prefix", str(self.dir / "p")]
+        done = dev(*words, env={"PATH": "/usr/bin:/bin"})
         self.dir.chmod(0o755)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("cannot be written", done.stderr)
@@ -143,18 +147,21 @@ class Tool(Case):
 
     def test_layout(self):
         """The compiler is asked, so a missing dpkg-architecture changes nothing."""
-        name = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
+        asked = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True, check=True)
+        name = asked.stdout.strip()
         if not name or not pathlib.Path("/usr/lib", name).is_dir():
             self.skipTest("this system has no multiarch directories")
         tools = self.dir / "tools"  # a PATH without dpkg-architecture
         tools.mkdir()
         for tool in ("cc", "python3"):
             (tools / tool).symlink_to(shutil.which(tool))
-        for prefix, want in (("/usr", f"lib/{name}"), ("/usr/local", f"lib/{name}"), ("/opt/x", "lib"), ("/usr/local/x", "lib")):
+        for prefix, want in (("/usr", f"lib/{name}"), ("/usr/local", f"lib/{name}"), ("/opt/x", "lib"),
+                             ("/usr/local/x", "lib")):
             done = self.tool("layout", prefix, env={"PATH": str(tools)})
             self.assertEqual(done.stdout.splitlines()[0], f"-Dlibdir={want}", done.stderr)
         zsh = self.tool("layout", "/usr").stdout.splitlines()[1]
-        self.assertEqual(zsh, "-Dzsh_dir=share/zsh/" + ("vendor-completions" if os.path.exists("/etc/debian_version") else "site-functions"))
+        want = "vendor-completions" if os.path.exists("/etc/debian_version") else "site-functions"
+        self.assertEqual(zsh, f"-Dzsh_dir=share/zsh/{want}")
 
 
 if __name__ == "__main__":

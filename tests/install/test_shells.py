@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each shell finds the installed completion by itself, and man the pages. What is not on this machine is skipped by name."""
+"""Each shell finds the installed completion by itself, and man the pages. What is not here is skipped by name."""
 import os
 import shutil
 import unittest
 
 from installed import Tree
+
+
+BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 
 
 def needs(program):
@@ -22,17 +25,19 @@ class Shells(Tree):
         ask = 'source "$1"; COMP_WORDS=(mortise expl); COMP_CWORD=1; _mortise; echo "${COMPREPLY[@]}"'
         self.assertEqual(self.ok("bash", "--norc", "-c", ask, "bash", script), "explain\n")
 
-    @unittest.skipUnless(os.path.exists("/usr/share/bash-completion/bash_completion"), "bash-completion is not installed")
+    @unittest.skipUnless(os.path.exists(BASH_COMPLETION), "bash-completion is not installed")
     def test_bash_completion_loads_it(self):
-        ask = ". /usr/share/bash-completion/bash_completion; _completion_loader mortise; complete -p mortise"
-        self.assertIn("-F _mortise mortise", self.ok("bash", "--norc", "-c", ask, env={"XDG_DATA_DIRS": str(self.share())}))
+        ask = f". {BASH_COMPLETION}; _completion_loader mortise; complete -p mortise"
+        shown = self.ok("bash", "--norc", "-c", ask, env={"XDG_DATA_DIRS": str(self.share())})
+        self.assertIn("-F _mortise mortise", shown)
 
     @needs("zsh")
     def test_zsh(self):
         """compinit finds the file by its first line; then it runs without a complaint."""
         ask = """fpath=("$1" $fpath); autoload -Uz compinit; compinit -u -D; print -r -- $_comps[mortise]
             autoload +X -Uz _mortise && print loaded"""
-        self.assertEqual(self.ok("zsh", "-f", "-c", ask, "zsh", self.share("zsh/site-functions")), "_mortise\nloaded\n")
+        shown = self.ok("zsh", "-f", "-c", ask, "zsh", self.share("zsh/site-functions"))
+        self.assertEqual(shown, "_mortise\nloaded\n")
 
     @needs("fish")
     def test_fish(self):
@@ -44,8 +49,10 @@ class Shells(Tree):
     @needs("man")
     def test_man(self):
         for page in ("mortise", "mortise-call", "mortise-jail"):
-            self.assertEqual(self.ok("man", "-M", self.share("man"), "-w", page).strip(), str(self.share("man/man1", f"{page}.1")))
-        self.assertIn("mortise", self.ok("man", "-M", self.share("man"), "-P", "cat", "mortise-call", env={"MANWIDTH": "100"}))
+            found = self.ok("man", "-M", self.share("man"), "-w", page).strip()
+            self.assertEqual(found, str(self.share("man/man1", f"{page}.1")))
+        shown = self.ok("man", "-M", self.share("man"), "-P", "cat", "mortise-call", env={"MANWIDTH": "100"})
+        self.assertIn("mortise", shown)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""An installed tree that was moved is used: the command, its plugins, and programs that are compiled against it."""
+"""An installed tree that was moved is used: the command, its plugins, and programs compiled against it."""
 import json
 import os
 import pathlib
@@ -64,7 +64,8 @@ class Command(Tree):
     def test_the_plugins_that_come_with_it(self):
         for user in self.users():
             if (self.plugins / "elf-text").exists():
-                out = self.ok(self.mortise, "extract", "/bin/true", "--plugin", self.plugins / "elf-text", user=user)
+                plugin = self.plugins / "elf-text"
+                out = self.ok(self.mortise, "extract", "/bin/true", "--plugin", plugin, user=user)
                 self.assertIn("Needed Libraries:\nlibc.so.6\n", out)
             for plugin in self.plugins.iterdir():
                 self.assertIn(plugin.name, self.ok(self.mortise, "info", plugin, user=user))
@@ -93,7 +94,8 @@ class Command(Tree):
         with tarfile.open(self.dir / "m.tar") as tar:
             tar.extractall(self.dir / "un packed")
         plugin = self.example("echo-plugin.py")
-        self.assertEqual(self.ok(self.dir / "un packed/m/bin/mortise", "call", plugin, "greet", "name=world"), HELLO)
+        command = self.dir / "un packed/m/bin/mortise"
+        self.assertEqual(self.ok(command, "call", plugin, "greet", "name=world"), HELLO)
 
     def test_nothing_names_the_build_directory(self):
         for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.0"):
@@ -118,7 +120,8 @@ class Embedder(Tree):
         source.write_text(WHOLE % snippet)
         self.example("echo-plugin.py")
         for user in self.users():
-            self.assertEqual(self.ok(self.embedder(source, self.dir / f"readme {user}", user=user), user=user), HELLO)
+            program = self.embedder(source, self.dir / f"readme {user}", user=user)
+            self.assertEqual(self.ok(program, user=user), HELLO)
 
     def test_soname(self):
         program = self.embedder(self.example("hello.c"), self.dir / "hello")
@@ -138,7 +141,8 @@ class Embedder(Tree):
 
     def test_static(self):
         """Then the program is what the helper is sought from: in bin/ of the prefix it is found."""
-        libs = [word.replace("-lmortise", "-l:libmortise.a") for word in self.pkg_config("--cflags", "--static", "--libs", "mortise")]
+        words = self.pkg_config("--cflags", "--static", "--libs", "mortise")
+        libs = [word.replace("-lmortise", "-l:libmortise.a") for word in words]
         program = self.compile(self.example("hello.c"), self.prefix / "bin/static hello", *libs)
         self.addCleanup(program.unlink)
         plugin = self.example("echo-plugin.py")
@@ -157,7 +161,8 @@ class Embedder(Tree):
         source = self.dir / "plugin.c"
         source.write_text(PLUGIN)
         for user in self.users():
-            program = self.compile(source, self.dir / f"plugin {user}", *self.pkg_config("--cflags", "--libs", "tenon"), user=user)
+            flags = self.pkg_config("--cflags", "--libs", "tenon")
+            program = self.compile(source, self.dir / f"plugin {user}", *flags, user=user)
             out = self.ok(self.mortise, "call", "greet", "name=you", "--", program, user=user)
             self.assertEqual(out, '{"text":"hello","to":"you"}\n')
 
@@ -179,17 +184,19 @@ ldconfig -p | grep mortise || true
 
 class System(Tree):
     def test_usr_local(self):
-        """As root in the default prefix, of a file system that only this test sees: nothing but the names is needed."""
+        """As root in the default prefix, which only this test sees: nothing but the names is needed."""
         own = pathlib.Path("/dev/shm", f"mortise-install-{os.getpid()}")
         can = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs own /usr/local && mount -t overlay"]
         if os.geteuid() != 0 or subprocess.run(can, capture_output=True, check=False).returncode != 0:
             self.skipTest("needs root, and mounts of one's own")
         own.mkdir()
         self.addCleanup(shutil.rmtree, own)
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", IN_USR_LOCAL, "sh", own, ROOT, BUILD], capture_output=True, text=True,
-                              env={**BARE, "PATH": "/usr/local/bin:/usr/sbin:/sbin:/usr/bin:/bin"}, timeout=LIMIT, check=False)
+        command = ["unshare", "--mount", "sh", "-c", IN_USR_LOCAL, "sh", own, ROOT, BUILD]
+        env = {**BARE, "HOME": str(self.dir), "PATH": "/usr/local/bin:/usr/sbin:/sbin:/usr/bin:/bin"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, "^" + re.escape(HELLO) + r"mortise \S+\n/usr/local/share/man/man1/mortise-call.1\n$")
+        page = r"/usr/local/share/man/man1/mortise-call\.1"
+        self.assertRegex(done.stdout, rf"^{re.escape(HELLO)}mortise \S+\n{page}\n$")
 
 
 if __name__ == "__main__":

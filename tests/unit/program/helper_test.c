@@ -103,8 +103,8 @@ static void test_groups(void **state)
 		gid_t group;
 		bool fine;
 	} rows[] = {
-		{ DAEMON, DAEMON, true }, { DAEMON, STAFF, false }, { 0, STAFF, false }, { NOBODY, NOBODY, false },
-		{ 4000000, 4000000, false }, /* nobody knows them */
+		{ DAEMON, DAEMON, true },  { DAEMON, STAFF, false },	{ 0, STAFF, false },
+		{ NOBODY, NOBODY, false }, { 4000000, 4000000, false }, /* nobody knows them */
 	};
 
 	(void)state;
@@ -115,7 +115,8 @@ static void test_groups(void **state)
 		assert_int_equal(chown(dir, rows[i].owner, rows[i].group), 0);
 		assert_int_equal(chmod(dir, 0775), 0);
 		assert_int_equal(mor_file_is_ours(file, rows[i].owner, fault), rows[i].fine);
-		assert_int_equal(strncmp(fault, "others can write its directory (group ", 38) == 0, !rows[i].fine);
+		assert_int_equal(strncmp(fault, "others can write its directory (group ", 38) == 0,
+				 !rows[i].fine);
 	}
 }
 
@@ -128,7 +129,10 @@ static void test_access_control_list(void **state)
 			uint16_t tag, may;
 			uint32_t id;
 		} entry[5];
-	} list = { 2, { { 0x01, 7, ~0u }, { 0x02, 7, NOBODY }, { 0x04, 5, ~0u }, { 0x10, 7, ~0u }, { 0x20, 5, ~0u } } };
+	} list = {
+		2,
+		{ { 0x01, 7, ~0u }, { 0x02, 7, NOBODY }, { 0x04, 5, ~0u }, { 0x10, 7, ~0u }, { 0x20, 5, ~0u } }
+	};
 
 	(void)state;
 	if (geteuid() != 0)
@@ -146,8 +150,8 @@ static void test_access_control_list(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = { TEST(test_modes), TEST(test_absent), TEST(test_owners), TEST(test_groups),
-						   TEST(test_access_control_list) };
+	static const struct CMUnitTest tests[] = { TEST(test_modes), TEST(test_absent), TEST(test_owners),
+						   TEST(test_groups), TEST(test_access_control_list) };
 
 	return mor_run_group("program/helper", tests);
 }
