@@ -248,6 +248,9 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "index speaks kythe; --dialect %s does not fit", x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
 		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
+	if (!x->args->output && x->cli->console->out_terminal && strcmp(x->args->format, "json") != 0)
+		return mor_fail(err, MORTISE_EINVAL, "the result is not for a terminal: name a file with --output, or take "
+				"--format=json");
 	return 0;
 }
 

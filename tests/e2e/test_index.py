@@ -555,6 +555,13 @@ run(analyze, types=["/kythe/index/toy"], encoding=sys.argv[1])
         _, entries = self.report(self.kzip(units), analyzer=("--analyzer", self.dir / "p"))
         self.expect_simple(entries, units)
 
+    def test_bytes_are_not_for_a_terminal(self):
+        words = self.words(self.kzip(simple(1)))
+        done = self.in_terminal(*words)
+        self.assertEqual(done.code, 2, done.out)
+        self.assertIn("name a file with --output, or take --format=json", done.out)
+        self.assertEqual(self.in_terminal(*self.words(self.kzip(simple(1)), "--format=json")).code, 0)
+
     def test_progress(self):
         done = self.in_terminal(*self.words(self.kzip(simple(6, "import time\ntime.sleep(0.3)\n" + SIMPLE)), "-j1", "-o", self.dir / "result"))
         self.assertEqual(done.code, 0)
