@@ -104,3 +104,11 @@ int mor_texts_push(char ***list, char *text)
 	*list = grown;
 	return 0;
 }
+
+char **mor_texts_free(char **list)
+{
+	for (char **text = list; text && *text; text++)
+		mor_free(*text);
+	mor_free(list);
+	return NULL;
+}

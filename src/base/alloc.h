@@ -21,6 +21,7 @@ int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
 /* One more text at the end of a NULL-terminated list (NULL: an empty one). Takes `text`; NULL is a failed allocation.
  * 0 or -1; the list stays valid either way. */
 int mor_texts_push(char ***list, char *text);
+char **mor_texts_free(char **list); /* such a list with its texts; returns NULL */
 
 void mor_alloc_fail_after(long count);
 /* What every allocation since the start of the process adds up to (calls, not bytes). */

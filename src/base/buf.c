@@ -186,3 +186,14 @@ char *mor_buf_detach(struct mor_buf *buf)
 	*buf = (struct mor_buf){ .limit = buf->limit };
 	return text;
 }
+
+char *mor_text_format(const char *format, ...)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	va_list args;
+
+	va_start(args, format);
+	mor_buf_vprintf(&text, format, args);
+	va_end(args);
+	return mor_buf_detach(&text);
+}

@@ -46,6 +46,9 @@ void mor_buf_consume(struct mor_buf *buf, size_t count);
 /* The content as a NUL-terminated text that the caller frees; NULL when the buffer has failed. */
 char *mor_buf_detach(struct mor_buf *buf);
 
+/* A formatted text that the caller frees; NULL: no memory. */
+char *mor_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 static inline bool mor_buf_failed(const struct mor_buf *buf)
 {
 	return buf->status != 0;

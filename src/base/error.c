@@ -142,6 +142,16 @@ int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *forma
 	return code;
 }
 
+int mor_fail_memory(mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
+}
+
+int mor_fail_memory_of(mortise_error *err, const char *what)
+{
+	return mor_fail(err, MORTISE_ENOMEM, "%s: %s", what, mortise_status_text(MORTISE_ENOMEM));
+}
+
 int mor_fail_prefix(mortise_error *err, const char *prefix)
 {
 	char text[2 * sizeof(err->text)];

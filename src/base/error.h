@@ -13,6 +13,9 @@ int mor_fail(mortise_error *err, int code, const char *format, ...) __attribute_
 /* Same with errno's number kept in os_errno and its text appended: "open x: No such file". */
 int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* MORTISE_ENOMEM with the text that its row has, "out of memory"; _of puts "what: " before it. */
+int mor_fail_memory(mortise_error *err);
+int mor_fail_memory_of(mortise_error *err, const char *what);
 /* Puts "prefix: " before the text that is there. Returns err->code. With err NULL
  * it does nothing and returns MORTISE_ESYSTEM: keep the status you have. */
 int mor_fail_prefix(mortise_error *err, const char *prefix);

@@ -117,7 +117,7 @@ int mor_outplace_find(const char *path, struct mor_outplace *ret, mortise_error 
 
 	*ret = (struct mor_outplace){ .path = mor_strdup(path), .descriptor = descriptor_of(path) };
 	if (!ret->path)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	if (ret->descriptor >= 0) {
 		ret->there = ret->in_place = true;
 		return 0;

@@ -297,16 +297,22 @@ bool mor_text_in(struct mor_slice text, const char *list)
 	return false;
 }
 
+static const char hex_digits[] = "0123456789abcdef";
+
 void mor_hex(const void *bytes, size_t len, char *out)
 {
-	static const char digits[] = "0123456789abcdef";
 	const unsigned char *at = bytes;
 
 	for (size_t i = 0; i < len; i++) {
-		*out++ = digits[at[i] >> 4];
-		*out++ = digits[at[i] & 15];
+		*out++ = hex_digits[at[i] >> 4];
+		*out++ = hex_digits[at[i] & 15];
 	}
 	*out = '\0';
+}
+
+size_t mor_hex_count(const char *text)
+{
+	return strspn(text, hex_digits);
 }
 
 const char *mor_base_name(const char *path)

@@ -42,6 +42,8 @@ static inline int mor_hex_value(char c)
 }
 /* Two lower-case digits a byte and a NUL: 2 * len + 1 bytes. */
 void mor_hex(const void *bytes, size_t len, char *out);
+/* How many lower-case digits it begins with. */
+size_t mor_hex_count(const char *text);
 
 /* What follows the last slash; all of it where nothing does. */
 const char *mor_base_name(const char *path);

@@ -20,7 +20,7 @@ static int body_settings(const struct mor_bot_body *body, struct mor_text_list *
 		r = mor_text_list_add(list, *set);
 	for (size_t i = 0; r == 0 && i < more->count; i++)
 		r = mor_text_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* The same for the environment. */
@@ -33,7 +33,7 @@ static int body_env(const struct mor_bot_body *body, struct mor_text_list *list,
 		r = mor_text_list_add(list, *env);
 	for (size_t i = 0; r == 0 && i < more->count; i++)
 		r = mor_text_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* FNV-1a */
@@ -96,7 +96,7 @@ int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_bot_plugin *config, s
 
 	if (!body) {
 		mor_bot_plugin_fini(config);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	body->seat = seat;
 	body->config = *config;

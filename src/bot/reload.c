@@ -68,7 +68,7 @@ static int begin_body(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, 
 static int new_seat(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct mor_bot_seat **ret, mortise_error *err)
 {
 	struct mor_bot_seat *seat = mor_bot_seat_new(run, plugin->name);
-	int r = seat ? begin_body(seat, plugin, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	int r = seat ? begin_body(seat, plugin, err) : mor_fail_memory(err);
 
 	if (r == 0)
 		*ret = seat;
@@ -141,7 +141,7 @@ static int apply_file(struct mor_bot_run *run, struct mor_bot *bot, struct tally
 	run->gone = gone ? gone : run->gone;
 	if (!seats || !gone) {
 		mor_free(seats);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	for (size_t i = 0; r == 0 && i < bot->count; i++) {
 		r = apply_plugin(run, &bot->plugins[i], tally, &seats[count], err);

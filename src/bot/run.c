@@ -33,7 +33,7 @@ static void take_answer(struct mor_bot_run *run, const struct mor_onebot_event *
 static int take_message(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	if (!event->self_id && run->self_id && !(event->self_id = mor_strdup(run->self_id)))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return mor_bot_walk_begin(run, event, err);
 }
 

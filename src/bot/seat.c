@@ -36,10 +36,7 @@ struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name)
 
 static void free_commands(struct mor_bot_seat *seat)
 {
-	for (char **command = seat->commands; command && *command; command++)
-		mor_free(*command);
-	mor_free(seat->commands);
-	seat->commands = NULL;
+	seat->commands = mor_texts_free(seat->commands);
 }
 
 void mor_bot_job_free(struct mor_bot_job *job)
@@ -264,7 +261,7 @@ static void give_job(struct mor_bot_job *job)
 	if (job->kind == MOR_BOT_JOB_HANDLE)
 		opt.timeout_ms = seat->run->runner.timeout_ms; /* --timeout without a method; 0: the plugin's own */
 	if (r < 0)
-		mor_fail(&err, r, "out of memory");
+		mor_fail_memory(&err);
 	else
 		r = mortise_call_start(seat->body->plugin, actions[job->kind], (mortise_json){ params.data, params.len }, &opt, NULL, &err);
 	if (r == 0)

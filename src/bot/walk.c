@@ -129,7 +129,7 @@ int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, 
 	struct mor_bot_walk *walk = mor_zalloc(sizeof(*walk) + run->count * sizeof(walk->visits[0]));
 
 	if (!walk)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	walk->run = run;
 	walk->count = run->count;
 	walk->number = run->line;

@@ -60,7 +60,7 @@ int mor_capture_asking_start(struct mor_capture_asking *asking, const char *dire
 
 	*asking = (struct mor_capture_asking){ .out = -1, .err = -1 };
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	asking->out = memfd_create("kzip-out", MFD_CLOEXEC);
 	asking->err = memfd_create("kzip-err", MFD_CLOEXEC);
 	if (asking->out < 0 || asking->err < 0)

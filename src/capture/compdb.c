@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "console/args.h"
@@ -71,7 +72,7 @@ static int read_words(const struct run *run, const struct mor_value *entry, stru
 	}
 	if (r == 0 && job->words.count < 2)
 		return wrong_entry(run, "has no compiler with arguments", err);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static int read_entry(const struct run *run, const struct mor_value *entry, struct job *job, mortise_error *err)
@@ -89,7 +90,7 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 	mor_buf_text(&whole, directory);
 	job->directory = mor_buf_detach(&whole);
 	if (!job->directory)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = read_words(run, entry, job, err);
 	if (r == 0)
 		job->skip = mor_launcher_words((const char *const *)job->words.item, job->words.count);
@@ -189,10 +190,8 @@ static void work_jobs(struct run *run, const struct mor_value *root)
 
 static size_t job_limit(size_t jobs)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
 	if (!jobs)
-		jobs = processors > 0 ? (size_t)processors : 1;
+		jobs = mor_processors();
 	return jobs < JOBS_MAX ? jobs : JOBS_MAX;
 }
 
@@ -221,7 +220,7 @@ static int run_all(struct run *run, const struct mor_value *root, mortise_error 
 	run->base = directory_of(run->capture, run->path);
 	run->jobs = mor_zalloc(run->limit * sizeof(*run->jobs));
 	if (!run->base || !run->jobs)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < run->limit; i++)
 		run->jobs[i].asking = (struct mor_capture_asking){ .out = -1, .err = -1 };
 	mor_progress_start(&console->progress, console->err_terminal, mor_json_size(root));

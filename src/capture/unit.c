@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "console/console.h"
-#include "kythe/unit/digest.h"
 #include "kythe/unit/path.h"
 
 /* ---- files that have been read ---- */
@@ -66,7 +66,7 @@ static int read_file(struct mor_capture *capture, struct mor_slice path, struct 
 	int r;
 
 	if (!file)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	memcpy(file->path, path.ptr, path.len);
 	file->path[path.len] = '\0';
 	r = mor_kzip_writer_add_path(capture->writer, file->path, file->digest, err);
@@ -92,7 +92,7 @@ static int add_file(struct mor_capture *capture, const char *directory, const ch
 	mor_buf_text(&whole, path);
 	mor_buf_byte(&whole, '\0');
 	if (mor_buf_failed(&whole) || make_seen_room(capture) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	slot = slot_of(capture, whole.data);
 	if (!capture->seen[slot] &&
 	    (r = read_file(capture, mor_slice_of(whole.data), &capture->seen[slot], err)) < 0)
@@ -116,7 +116,7 @@ static int name_file(struct mor_capture *capture, const char *directory, const c
 	mor_path_clean(directory, path, &clean);
 	whole = mor_buf_detach(&clean);
 	if (!whole)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	key = mor_path_below(capture->cwd, whole);
 	key = key ? key : whole;
 	r = mor_vname_rules_apply(capture->rules, key, ret, err);
@@ -125,7 +125,7 @@ static int name_file(struct mor_capture *capture, const char *directory, const c
 	if (r == 0)
 		ret->memory = mor_strdup(key + (*key == '/'));
 	if (!ret->memory)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	if (r == 0)
 		ret->vname = (struct mor_vname){ "", "", "", ret->memory, "" };
 	/* A file's name has neither signature nor language. */
@@ -186,7 +186,7 @@ static int add_inputs(struct mor_capture *capture, const struct mor_capture_sour
 	record->inputs = mor_zalloc(most * sizeof(*record->inputs));
 	record->names = mor_zalloc(most * sizeof(*record->names));
 	if (!record->inputs || !record->names)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; r == 0 && i < what->source_count; i++)
 		if (!is_listed(what->sources[i], what->sources, i))
 			r = add_input(capture, what, what->sources[i], record, err);

@@ -120,7 +120,7 @@ static int take_arguments(struct run *run, mortise_error *err)
 		return r;
 	mor_buf_reset(&run->json, SIZE_MAX);
 	r = mor_tree_write(&run->params, &run->json);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* ---- answers ---- */
@@ -257,7 +257,7 @@ static int next_page(struct run *run, mortise_error *err)
 	mor_buf_reset(&run->json, SIZE_MAX);
 	if (r == 0)
 		r = mor_tree_write(&run->params, &run->json);
-	return r < 0 ? mor_fail(err, r, "out of memory") : call_once(run, err);
+	return r < 0 ? mor_fail_memory(err) : call_once(run, err);
 }
 
 static int call_and_stop(struct run *run, mortise_error *err)

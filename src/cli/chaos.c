@@ -244,7 +244,7 @@ static int chaos_run(struct mor_cli *cli)
 	mor_fd_close(&chaos.log);
 	if (r >= 0)
 		return end_as(r);
-	mor_fail(&err, r, "the plugin was killed: %s", r == MORTISE_ENOMEM ? "out of memory" : "poll() failed");
+	mor_fail(&err, r, "the plugin was killed: %s", r == MORTISE_ENOMEM ? mortise_status_text(MORTISE_ENOMEM) : "poll() failed");
 	return mor_report_error(cli->console, &err);
 }
 

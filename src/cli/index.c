@@ -8,16 +8,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/processors.h"
 #include "base/text.h"
+#include "base/xdg.h"
 #include "cli/cli.h"
 #include "cli/index.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "kythe/drive/atype.h"
-#include "kythe/unit/digest.h"
 #include "runner/runner.h"
 #include "runner/watch.h"
 
@@ -121,7 +124,7 @@ static int open_kzips(struct mor_index *x, mortise_error *err)
 
 	x->kzips = mor_zalloc((x->cli->words.count + 1) * sizeof(*x->kzips));
 	if (!x->kzips)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < x->cli->words.count; i++) {
 		int r = mor_kzip_open(x->cli->words.item[i], &opt, &x->kzips[i], err);
 
@@ -129,7 +132,7 @@ static int open_kzips(struct mor_index *x, mortise_error *err)
 			return r;
 		for (size_t k = 0; k < mor_kzip_unit_count(x->kzips[i]); k++) {
 			if (mor_grow(&x->refs, x->ref_count, &cap, sizeof(*x->refs)) < 0)
-				return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+				return mor_fail_memory(err);
 			x->refs[x->ref_count++] = (struct mor_record_ref){ x->kzips[i], k };
 		}
 	}
@@ -175,19 +178,17 @@ static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
 
 static int open_stager(struct mor_index *x, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	MOR_CLEAN_TEXT char *path = NULL;
+	int r;
 
 	if (x->args->cache)
 		return mor_stager_new(x->args->cache, &x->stager, err);
-	if (cache && *cache == '/')
-		mor_buf_printf(&path, "%s/mortise/kythe", cache);
-	else if (home && *home == '/')
-		mor_buf_printf(&path, "%s/.cache/mortise/kythe", home);
-	else
-		mor_buf_printf(&path, "/tmp/mortise-kythe-%u", (unsigned)getuid());
-	mor_buf_byte(&path, '\0');
-	return mor_buf_failed(&path) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : mor_stager_new(path.data, &x->stager, err);
+	r = mor_xdg_path(MOR_XDG_CACHE, NULL, &path, "mortise/kythe");
+	if (r == MORTISE_ENOTFOUND) {
+		path = mor_text_format("/tmp/mortise-kythe-%u", (unsigned)getuid());
+		r = path ? 0 : MORTISE_ENOMEM;
+	}
+	return r < 0 ? mor_fail_memory(err) : mor_stager_new(path, &x->stager, err);
 }
 
 static enum mor_result_format result_format(const char *name)
@@ -215,8 +216,7 @@ static enum mor_view_mode view_mode(const char *name)
 
 static unsigned worker_count(const struct mor_index *x)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t count = x->args->jobs ? x->args->jobs : processors > 0 ? (size_t)processors : 1;
+	size_t count = x->args->jobs ? x->args->jobs : mor_processors();
 
 	return (unsigned)(count < x->ref_count ? count : x->ref_count ? x->ref_count : 1);
 }

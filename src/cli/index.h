@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
+#include "base/digest.h"
 #include "cli/cli.h"
 #include "kythe/drive/driver.h"
-#include "kythe/unit/digest.h"
 #include "runner/runner.h"
 
 struct mor_index_args {

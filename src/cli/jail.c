@@ -81,7 +81,7 @@ static int add(struct pairs *pairs, const char *key, const char *value)
 	if (pair && mor_text_list_add(&pairs->list, pair) == 0)
 		return 0;
 	mor_free(pair);
-	return mor_fail(pairs->err, MORTISE_ENOMEM, "out of memory");
+	return mor_fail_memory(pairs->err);
 }
 
 /* What is typed is relative to where it is typed. A place that is not there cannot have been meant. */

@@ -245,7 +245,7 @@ static int cat_path(struct cat *cat, const char *typed, const size_t *unit)
 
 static bool looks_like_digest(const char *word)
 {
-	size_t len = strspn(word, "0123456789abcdef");
+	size_t len = mor_hex_count(word);
 
 	return len >= 8 && len <= 64 && word[len] == '\0';
 }

@@ -79,7 +79,7 @@ static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings
 {
 	for (size_t i = 0; i < args->inputs.count; i++)
 		if (mor_strings_add(files, mor_slice_of(args->inputs.item[i])) < 0)
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			return mor_fail_memory(err);
 	return 0;
 }
 

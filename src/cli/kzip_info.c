@@ -197,7 +197,7 @@ static int page(struct info *info, mortise_error *err)
 {
 	info->table = new_table();
 	if (!info->table)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	show_units(info);
 	show_page(info);
 	scols_unref_table(info->table);

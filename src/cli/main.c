@@ -51,7 +51,7 @@ static int run_command(struct mor_cli *cli, char **argv)
 
 	cli->args = mor_zalloc(cli->command->args_size);
 	if (!cli->args) {
-		mor_fail(&err, MORTISE_ENOMEM, "out of memory");
+		mor_fail_memory(&err);
 		return mor_report_error(cli->console, &err);
 	}
 	cli->words.loose = cli->command->loose;

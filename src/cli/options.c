@@ -66,7 +66,7 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 		return 0;
 	case MOR_OPT_LIST:
 		if (mor_text_list_add(where, value))
-			return mor_fail(p->err, MORTISE_ENOMEM, "out of memory");
+			return mor_fail_memory(p->err);
 		return 0;
 	case MOR_OPT_UINT:
 	case MOR_OPT_COUNT:
@@ -211,7 +211,7 @@ int mor_options_parse(const struct mor_option_group *groups, char **argv, void *
 		count++;
 	words->item = mor_zalloc((count + 1) * sizeof(*words->item));
 	if (!words->item)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (; *p.argv; p.argv++) {
 		if (strcmp(*p.argv, "--") == 0) {
 			words->tail = (const char **)p.argv + 1;

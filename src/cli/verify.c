@@ -201,7 +201,7 @@ static int run(struct mor_cli *cli)
 	if (r == 0)
 		r = solve(cli, graph, verifier, &err);
 	if (r == MORTISE_ENOMEM)
-		mor_fail(&err, r, "out of memory");
+		mor_fail_memory(&err);
 	if (r == MORTISE_EINVAL)
 		return mor_report_usage(cli->console, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : r;

@@ -29,7 +29,7 @@ static int read_stdin(size_t limit, struct mor_buf *out, mortise_error *err)
 		ssize_t n;
 
 		if (mor_buf_reserve(out, 65536))
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			return mor_fail_memory(err);
 		n = read(STDIN_FILENO, out->data + out->len, 65536);
 		if (n < 0 && errno == EINTR)
 			return mor_fail(err, MORTISE_ECANCELED, "interrupted while reading stdin");
@@ -172,7 +172,7 @@ int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mor
 	else
 		r = value_to_json(place, word + key + 1, &json, err);
 	if (r < 0)
-		return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
+		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 	r = mor_tree_set(tree, (struct mor_slice){ word, key }, mor_buf_view(&json));
 	return r < 0 ? mor_fail(err, r, "%s \"%.*s\": %s", what, (int)key, word, mortise_status_text(r)) : 0;
 }
@@ -193,7 +193,7 @@ int mor_args_json(const char *what, const char *word, struct mor_buf *ret_json, 
 	else
 		r = mor_args_read(*word == '@' ? word + 1 : word, MOR_ARGS_LIMIT, ret_json, err);
 	if (r < 0)
-		return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
+		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 	r = mor_doc_parse(mor_buf_view(ret_json), 0, 0, ret_doc, &why);
 	if (r < 0 && from_file)
 		return mor_fail(err, MORTISE_EINPUT, "%s: %s is not JSON: %s", what, origin, why.text);
@@ -231,7 +231,7 @@ static int config_file(const char *path, struct mor_buf *json, struct mor_doc **
 	mor_buf_printf(&word, "@%s", path);
 	mor_buf_byte(&word, '\0');
 	if (mor_buf_failed(&word))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return mor_args_json("--config", word.data, json, ret_doc, err);
 }
 

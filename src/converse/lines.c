@@ -182,7 +182,7 @@ static int next_read(struct mor_converse_lines *l, enum mor_converse_line *ret_k
 		if (l->buf.len > MOR_CONVERSE_LINE_LIMIT)
 			return mor_fail(err, MORTISE_EINPUT, "stdin: a line is longer than 1 MiB");
 		if (mor_buf_reserve(&l->buf, 65536) < 0)
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			return mor_fail_memory(err);
 		if (l->at_eof) { /* a last line without its newline counts */
 			size_t len = l->buf.len;
 
@@ -247,7 +247,7 @@ int mor_converse_lines_next(struct mor_converse_lines *l, const char *prompt, en
 	l->prompt = mor_strdup(prompt);
 	mor_out_flush(l->runner->console);
 	r = next_edited(l, ret_kind, ret_line);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 void mor_converse_lines_make_room(struct mor_converse_lines *l)

@@ -64,7 +64,7 @@ int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_ex
 		r = add_system_info(args->system_info, &w, err);
 	mor_w_end(&w);
 	if (r == 0 && mor_buf_failed(ret_extra))
-		r = mor_fail(err, ret_extra->status, "out of memory");
+		r = mor_fail_memory(err);
 	return r;
 }
 
@@ -124,7 +124,7 @@ static int take_arguments(struct function_run *f, const struct mor_converse_once
 		more++;
 	all = mor_zalloc((count + more + 1) * sizeof(*all));
 	if (!all)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	memcpy(all, once->words, count * sizeof(*all));
 	if (more)
 		memcpy(all + count, once->tail, more * sizeof(*all));

@@ -423,7 +423,7 @@ static int add_guests(struct mor_converse *chat, mortise_error *err)
 
 	chat->guests = mor_zalloc((args->plugin_count + 1) * sizeof(*chat->guests));
 	if (!chat->guests)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < args->plugin_count && r == 0; i++)
 		r = add_guest(chat, args->plugins[i], NULL, err);
 	if (r == 0 && args->command)
@@ -442,7 +442,7 @@ static int prepare_run(struct mor_converse *chat, mortise_error *err)
 	if (r < 0)
 		return r;
 	chat->lines = mor_converse_lines_new(&chat->runner);
-	return chat->lines ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return chat->lines ? 0 : mor_fail_memory(err);
 }
 
 /* All get their order before any is waited for, so that their graces run side by side. */

@@ -51,7 +51,7 @@ int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_
 			return mor_fail(err, MORTISE_EINPUT, "a quote is open: %s", ret_rest[count - 1]);
 	}
 	if (mor_buf_failed(store))
-		return mor_fail(err, store->status, "out of memory");
+		return mor_fail_memory(err);
 	for (; at < count; at++)
 		ret_words[at] = store->data + starts[at];
 	*ret_count = count;
@@ -90,7 +90,7 @@ static int add_pair(struct mor_tree *tree, const char *word, const struct mor_va
 		return mor_args_pair(tree, "argument", word, err);
 	mor_buf_json_string(&json, mor_slice_of(text));
 	r = mor_buf_failed(&json) ? json.status : mor_tree_set(tree, (struct mor_slice){ word, (size_t)(text - word) - 1 }, mor_buf_view(&json));
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static int pairs(const char *const *words, size_t count, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
@@ -103,7 +103,7 @@ static int pairs(const char *const *words, size_t count, const struct mor_value 
 	if (r < 0)
 		return r;
 	r = mor_tree_write(&tree, ret_json);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err)
@@ -113,7 +113,7 @@ int mor_converse_text_argument(const char *parameter, const char *text, struct m
 	mor_w_object(&w);
 	mor_w_pair(&w, parameter, text);
 	mor_w_end(&w);
-	return mor_buf_failed(ret_json) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+	return mor_buf_failed(ret_json) ? mor_fail_memory(err) : 0;
 }
 
 /* A parameter that is no text takes the word as KEY=VALUE does: "5" is a number. */
@@ -126,7 +126,7 @@ static int lone_value(const char *parameter, const char *text, const struct mor_
 	mor_buf_printf(&pair, "%s=%s", parameter, text);
 	mor_buf_byte(&pair, '\0');
 	if (mor_buf_failed(&pair))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return pairs((const char *const[]){ pair.data }, 1, function, ret_json, err);
 }
 
@@ -177,5 +177,5 @@ int mor_converse_context(mortise_json extra, const char *text, struct mor_buf *r
 	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_w_end(&w);
-	return mor_buf_failed(ret) ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+	return mor_buf_failed(ret) ? mor_fail_memory(err) : 0;
 }

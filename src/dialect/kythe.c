@@ -218,7 +218,7 @@ static int on_request(struct mor_peer *peer, const struct mor_method *method, co
 	mor_w_pair(&w, "protocol", PROTOCOL);
 	mor_w_pair(&w, "outputEncoding", encoding);
 	mor_w_end(&w);
-	return ret_result->status < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 1;
+	return ret_result->status < 0 ? mor_fail_memory(err) : 1;
 }
 
 static const struct mor_hooks hooks = { .on_request = on_request };

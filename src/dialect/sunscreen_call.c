@@ -101,7 +101,7 @@ static int resolve(const struct mor_peer *peer, const char *action, struct meant
 	walk(peer->manifest, &l);
 	ret->name = l.wanted;
 	if (mor_buf_failed(&l.names))
-		r = mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", peer->name);
+		r = mor_fail_memory_of(err, peer->name);
 	else if (l.matches > 1)
 		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", peer->name, action, l.names.data);
 	else if (l.matches == 1)
@@ -182,7 +182,7 @@ static int spell(struct mor_peer *peer, const char *action, struct mor_slice par
 	mor_w_object(&w);
 	spelling->write(peer, &meant, mor_doc_root(doc), &w);
 	mor_w_end(&w);
-	return ret_params->status < 0 ? mor_fail(err, ret_params->status, "%s: out of memory", peer->name) : 0;
+	return ret_params->status < 0 ? mor_fail_memory_of(err, peer->name) : 0;
 }
 
 static void write_toml(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,

@@ -23,7 +23,7 @@ int mor_extract_magic_open(struct mor_extract *x, mortise_error *err)
 	if (x->magic && magic_load(x->magic, NULL) == 0)
 		return 0;
 	return mor_fail(err, MORTISE_ESYSTEM, "libmagic: %s; give the type with --mime",
-			x->magic ? magic_error(x->magic) : "out of memory");
+			x->magic ? magic_error(x->magic) : mortise_status_text(MORTISE_ENOMEM));
 }
 
 /* ---- extension ---- */
@@ -201,7 +201,7 @@ void mor_extract_job_prepare(struct mor_extract_job *job)
 	job->extension = args->extension ? given_extension(args->extension) :
 			 is_stream(job->path) ? mor_strdup("") : extension_of(job->path);
 	if (!job->mime || !job->extension)
-		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 }
 
 /* ---- params ---- */

@@ -274,7 +274,7 @@ static void deliver_job(struct mor_extract_job *job, struct mor_extract_kind *ki
 	if (mime)
 		fail_untaken(job);
 	else
-		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 	mor_extract_job_settle(job);
 }
 
@@ -334,7 +334,7 @@ static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 		mor_w_pair(&w, "extension", kind->extension);
 	mor_w_end(&w);
 	if (mor_buf_failed(&params))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return mortise_pool_call(answer->extractor->pool, "extractor.supports", (mortise_json){ params.data, params.len }, &opt, err);
 }
 
@@ -391,7 +391,7 @@ void mor_extract_kind_route(struct mor_extract_job *job)
 	if (!kind)
 		kind = new_kind(job);
 	if (!kind) {
-		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 	} else if (kind->pending) {
 		struct mor_extract_job **last = &kind->waiting;
 

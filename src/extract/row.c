@@ -111,7 +111,7 @@ static void take_result(struct mor_extract_job *job, const mortise_reply *reply)
 	else
 		text_row(job, result, content);
 	if (mor_buf_failed(&job->row))
-		mor_extract_job_fail(job, MORTISE_ENOMEM, "out of memory");
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 }
 
 void mor_extract_job_take_reply(struct mor_extract_job *job, const mortise_reply *reply)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run: jobs start here, and their rows leave in the order of the files. */
+#include "base/processors.h"
 #include "extract/extract.h"
 
 #include <errno.h>
@@ -190,8 +191,7 @@ static const char *choose_dialect(const struct mor_extract *x, const struct mor_
 /* Never more processes than files; the pool starts fewer if fewer are busy. */
 static uint32_t worker_count(const struct mor_extract *x)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t count = x->args->jobs ? x->args->jobs : processors > 0 ? (size_t)processors : 1;
+	size_t count = x->args->jobs ? x->args->jobs : mor_processors();
 
 	return (uint32_t)(count < x->file_count ? count : x->file_count);
 }
@@ -229,7 +229,7 @@ static int add_extractors(struct mor_extract *x, mortise_error *err)
 
 	x->extractors = mor_zalloc((plugins->count + 1) * sizeof(*x->extractors));
 	if (!x->extractors)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < plugins->count && r == 0; i++)
 		r = add_extractor(x, plugins->item[i], NULL, err);
 	if (r == 0 && x->args->command)
@@ -299,7 +299,7 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	/* With one more file of MOR_EXTRACT_MAX_SIZE that is still less than what a pool of so many workers lets wait. */
 	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
 	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
-	return x->ring ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return x->ring ? 0 : mor_fail_memory(err);
 }
 
 /* The pools go first: their last callbacks still look at jobs and kinds. */

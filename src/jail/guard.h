@@ -77,6 +77,5 @@ _Noreturn void mor_guardian(struct mor_plan *plan);
 void mor_record_send(struct mor_record *record);
 void mor_record_failure(const struct mor_setup_failure *failure);
 
-int64_t mor_now_ms(void);
 
 #endif

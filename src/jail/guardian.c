@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "policy/policy.h"
@@ -157,7 +158,7 @@ static void start(struct guard *guard)
 	if (guard->child.channel < 0)
 		tell_started(guard);
 	if (guard->plan->wall_ms)
-		guard->wall_due = mor_now_ms() + guard->plan->wall_ms;
+		guard->wall_due = mor_clock_ms() + guard->plan->wall_ms;
 }
 
 /* ---- what happens ---- */
@@ -196,7 +197,7 @@ static void on_host_gone(struct guard *guard)
 	if (guard->ladder != HOST_LIVES)
 		return;
 	guard->ladder = HOST_GONE;
-	guard->ladder_due = mor_now_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
+	guard->ladder_due = mor_clock_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
 }
 
 static void refuse_view(int error, const char *text)
@@ -286,7 +287,7 @@ static void on_broker(struct guard *guard)
 
 static void on_clock(struct guard *guard)
 {
-	int64_t now = mor_now_ms();
+	int64_t now = mor_clock_ms();
 
 	if (guard->wall_due && now >= guard->wall_due) {
 		guard->last.wall = 1;
@@ -328,7 +329,7 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 		due = guard->ladder_due;
 	if (!due)
 		return NULL;
-	left = due - mor_now_ms();
+	left = due - mor_clock_ms();
 	if (left < 0)
 		left = 0;
 	*wait = (struct timespec){ left / 1000, left % 1000 * 1000000 };

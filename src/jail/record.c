@@ -10,14 +10,6 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 
-int64_t mor_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void mor_record_send(struct mor_record *record)
 {
 	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/fd.h"
 
 #define LINKS_MAX 40
@@ -68,21 +69,10 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 
 	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
-	/* Mostly only the last one is missing. */
 	memcpy(part, name, len + 1);
 	if (!self)
 		*strrchr(part, '/') = 0;
-	if (!part[0] || mkdirat(tree->root, part + 1, 0755) == 0 || errno == EEXIST)
-		return 0;
-	for (size_t at = 1; at <= len; at++) {
-		if (name[at] != '/' && (name[at] || !self))
-			continue;
-		memcpy(part, name, at);
-		part[at] = 0;
-		if (at > 1 && mkdirat(tree->root, part + 1, 0755) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return 0;
+	return part[0] && part[1] ? mor_dir_make_all(tree->root, part + 1, 0755) : 0;
 }
 
 /* ---- mounts ---- */

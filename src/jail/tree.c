@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jail/guard.h"
 
 enum {
@@ -106,7 +107,7 @@ static int reap(pid_t main_pid, struct mor_ended *main_end)
 bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end)
 {
 	struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
-	int64_t due = mor_now_ms() + PATIENCE_MS;
+	int64_t due = mor_clock_ms() + PATIENCE_MS;
 	sigset_t child;
 	int r;
 
@@ -117,7 +118,7 @@ bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end)
 		r = reap(main_pid, main_end);
 		if (r < 0)
 			return r == -ECHILD;
-		if (mor_now_ms() >= due)
+		if (mor_clock_ms() >= due)
 			return false;
 		if (r == 0)
 			sigtimedwait(&child, NULL, &look);

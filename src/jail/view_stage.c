@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "jail/confine.h"
 #include "jail/root.h"
 #include "jail/view_dir.h"
@@ -97,23 +98,6 @@ static int add(const struct anew *anew, const char *name)
 	return status;
 }
 
-/* Directories that nothing else has made: "a/b/c". */
-static int make_way(int room, const char *path)
-{
-	char part[PATH_MAX];
-	size_t len = strlen(path);
-
-	for (size_t at = 1; at <= len; at++) {
-		if (path[at] != '/' && path[at])
-			continue;
-		memcpy(part, path, at);
-		part[at] = 0;
-		if (mkdirat(room, part, 0755) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return 0;
-}
-
 /* Each pass over names with its own function. A negative status comes with the failure, or is a -errno. */
 static int fill(const struct anew *anew, int dir, int (*each)(const struct anew *anew, const char *name))
 {
@@ -150,7 +134,7 @@ static int build_anew(struct mor_view_shop *shop, const struct anew *what, int a
 	if (status == 0)
 		status = fill(&anew, anew.from, add);
 	if (status == 0 && way)
-		status = make_way(anew.room, way);
+		status = mor_dir_make_all(anew.room, way, 0755);
 	if (status == 0)
 		status = mor_shop_seal(anew.room);
 	close(anew.room);

@@ -22,20 +22,13 @@
 
 /* ---- texts and lists ---- */
 
-static void list_free(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		mor_free(list[i]);
-	mor_free(list);
-}
-
 void mor_bot_plugin_fini(struct mor_bot_plugin *plugin)
 {
 	mor_free(plugin->name);
 	mor_free(plugin->cwd);
-	list_free(plugin->argv);
-	list_free(plugin->env);
-	list_free(plugin->set);
+	mor_texts_free(plugin->argv);
+	mor_texts_free(plugin->env);
+	mor_texts_free(plugin->set);
 	*plugin = (struct mor_bot_plugin){ 0 };
 }
 
@@ -61,7 +54,7 @@ struct mor_bot *mor_bot_free(struct mor_bot *bot)
 	if (bot) {
 		mor_bot_network_fini(&bot->network);
 		mor_free(bot->plugins);
-		list_free(bot->warnings);
+		mor_texts_free(bot->warnings);
 	}
 	mor_free(bot);
 	return NULL;
@@ -69,7 +62,7 @@ struct mor_bot *mor_bot_free(struct mor_bot *bot)
 
 int mor_bot_no_memory(const struct mor_bot_reading *r)
 {
-	return mor_fail(r->err, MORTISE_ENOMEM, "%s: out of memory", r->shown);
+	return mor_fail_memory_of(r->err, r->shown);
 }
 
 /* Takes `text`; NULL is a failed allocation. */

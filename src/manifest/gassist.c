@@ -245,7 +245,7 @@ static int warn_name(struct mor_load *load, const char *dir)
 	if (!is_directory_name(dir) &&
 	    mor_manifest_warn(load->m, "%s: G-Assist itself would not take a plugin in a directory called \"%s\": use letters, "
 			      "digits, \"_\" and \"-\", a letter first", load->shown, dir_quoted) < 0)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+		return mor_source_no_memory(load);
 	if (strcmp(name, dir) == 0)
 		return 0;
 	return mor_where_warn(load, "/name", "is \"%s\", but a G-Assist plugin is called as its directory is: \"%s\"",

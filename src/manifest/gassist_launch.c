@@ -11,14 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/xdg.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "manifest/gassist.h"
-
-static int no_memory(struct mor_load *load)
-{
-	return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
-}
 
 /* A NULL-terminated list of one, which takes `text`. */
 static int set_list(struct mor_load *load, char *text, char ***ret)
@@ -27,7 +23,7 @@ static int set_list(struct mor_load *load, char *text, char ***ret)
 
 	if (!list) {
 		mor_free(text);
-		return no_memory(load);
+		return mor_source_no_memory(load);
 	}
 	list[0] = text;
 	*ret = list;
@@ -36,28 +32,15 @@ static int set_list(struct mor_load *load, char *text, char ***ret)
 
 /* ---- environment ---- */
 
-/* NULL where the user has no home: then nothing is set, and the plugin does as its SDK does. */
-static char *state_home(void)
-{
-	const char *home = getenv("XDG_STATE_HOME");
-
-	if (home && home[0] == '/')
-		return mor_strdup(home);
-	home = getenv("HOME");
-	return home && home[0] == '/' ? mor_path_join(home, ".local/state") : NULL;
-}
-
 int mor_gassist_program_data(struct mor_load *load, const char *name)
 {
-	MOR_CLEAN_TEXT char *home = state_home();
 	MOR_CLEAN_TEXT char *path = NULL;
-	int r;
+	int r = mor_xdg_path(MOR_XDG_STATE, NULL, &path, "mortise/gassist/%s", name);
 
-	if (!home)
-		return getenv("HOME") || getenv("XDG_STATE_HOME") ? no_memory(load) : 0;
-	path = mor_text_format("%s/mortise/gassist/%s", home, name);
-	if (!path)
-		return no_memory(load);
+	if (r == MORTISE_ENOTFOUND) /* then nothing is set, and the plugin does as its SDK does */
+		return 0;
+	if (r < 0)
+		return mor_source_no_memory(load);
 	r = mor_setting_add_text(load, "env", "PROGRAMDATA", path, load->source.shown);
 	return r < 0 ? r : set_list(load, mor_take(&path), &load->m->make_dirs);
 }
@@ -78,7 +61,7 @@ int mor_gassist_finish(struct mor_load *load)
 	MOR_CLEAN_TEXT char *libs = mor_path_join(load->dir, "libs");
 
 	if (!libs)
-		return no_memory(load);
+		return mor_source_no_memory(load);
 	if (!ends_in(argv[mor_path_script(argv)], ".py") || access(libs, F_OK) < 0)
 		return 0;
 	return set_list(load, mor_text_format("PYTHONPATH=%s", libs), &load->m->env_front);
@@ -154,7 +137,7 @@ static int not_found(struct search *s, const char *path, const char *executable)
 
 	mor_buf_byte(&s->tried, '\0');
 	if (s->failed || mor_buf_failed(&s->tried))
-		return no_memory(s->load);
+		return mor_source_no_memory(s->load);
 	mor_excerpt(mor_slice_of(executable), quoted, sizeof(quoted));
 	if (s->tried.len > 1)
 		return mor_where_fail(s->load, "/executable",

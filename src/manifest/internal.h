@@ -79,7 +79,6 @@ void mor_settings_free(struct mor_list *settings);
 
 /* ---- path.c ---- */
 char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */
-char *mor_text_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* NULL: no memory */
 char *mor_path_absolute(const char *path);              /* against our own directory       */
 char *mor_path_stem(const char *path);                  /* "dir/plugin.py" -> "plugin"     */
 bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
@@ -108,6 +107,7 @@ int mor_set_apply(struct mor_load *load, const char *text);
 /* Whichever there is in load->dir. 1: read; 0: none. */
 int mor_source_load(struct mor_load *load);
 bool mor_source_is_manifest(const char *name); /* the name of a foreign format's file */
+int mor_source_no_memory(struct mor_load *load); /* "FILE: out of memory" */
 void mor_source_fini(struct mor_source *source);
 
 /* ---- where.c: where in it, and complaints that say so. Pointers are JSON pointers, in TOML too. ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what the user named to one struct. The order of the steps is the order in which settings win. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,20 +9,15 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/xdg.h"
 #include "manifest/internal.h"
 
 static int no_memory(struct mor_load *load)
 {
-	return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->query->path ? load->query->path : "manifest");
-}
-
-static void texts_free(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		mor_free(list[i]);
-	mor_free(list);
+	return mor_fail_memory_of(load->err, load->query->path ? load->query->path : "manifest");
 }
 
 struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
@@ -35,15 +31,15 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	mor_free(m->description);
 	mor_free(m->dialect);
 	mor_free(m->framing);
-	texts_free(m->argv);
-	texts_free(m->env);
+	mor_texts_free(m->argv);
+	mor_texts_free(m->env);
 	mor_free(m->cwd);
 	mor_free(m->dir);
 	mor_free(m->file);
 	mor_doc_free(m->doc);
 	mor_doc_free(m->actions);
-	texts_free(m->env_front);
-	texts_free(m->make_dirs);
+	mor_texts_free(m->env_front);
+	mor_texts_free(m->make_dirs);
 	mor_free(m->config);
 	mor_settings_free(&m->settings);
 	while ((node = mor_list_pop(&m->warnings))) {
@@ -221,34 +217,20 @@ static int choose_name(struct mor_load *load)
 	return load->m->name ? 0 : no_memory(load);
 }
 
-/* NULL where neither variable is set: then there is no user's file, which is no error. */
-static char *config_home(const struct mor_load *load)
-{
-	const char *home = load->query->config_home;
-
-	if (!home)
-		home = getenv("XDG_CONFIG_HOME");
-	if (home && *home)
-		return mor_strdup(home);
-	home = getenv("HOME");
-	return home && *home ? mor_path_join(home, ".config") : NULL;
-}
-
-/* A name that is no file name of its own ("..", "a/b") has no file. */
+/* A name that is no file name of its own ("..", "a/b") has no file; nor has a user without a home. */
 static int read_user(struct mor_load *load)
 {
-	MOR_CLEAN_TEXT char *home = config_home(load);
-	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
-	MOR_CLEAN_TEXT char *text = NULL;
+	MOR_CLEAN_TEXT char *path = NULL;
 	int r;
 
-	if (!home || strchr(load->m->name, '/') || load->m->name[0] == '.')
+	if (strchr(load->m->name, '/') || load->m->name[0] == '.')
 		return 0;
-	mor_buf_printf(&path, "%s/mortise/plugins/%s.toml", home, load->m->name);
-	text = mor_buf_detach(&path);
-	if (!text)
+	r = mor_xdg_path(MOR_XDG_CONFIG, load->query->config_home, &path, "mortise/plugins/%s.toml", load->m->name);
+	if (r == MORTISE_ENOTFOUND)
+		return 0;
+	if (r < 0)
 		return no_memory(load);
-	r = mor_own_load(load, text, text, MOR_OWN_ALWAYS);
+	r = mor_own_load(load, path, path, MOR_OWN_ALWAYS);
 	return r < 0 ? r : 0;
 }
 
@@ -457,29 +439,16 @@ static int fill(struct mor_load *load)
 	return fill_env(load);
 }
 
-/* Each part of the path in turn; what is there already is fine, whoever made it. */
-static int make_dir(const char *path, mortise_error *err)
-{
-	char part[PATH_MAX];
-
-	if (strlen(path) >= sizeof(part))
-		return mor_fail_errno(err, MORTISE_ESYSTEM, ENAMETOOLONG, "mkdir %.200s", path);
-	for (size_t i = 1; path[i - 1]; i++) {
-		part[i - 1] = path[i - 1];
-		part[i] = '\0';
-		if ((path[i] == '/' || !path[i]) && mkdir(part, 0700) < 0 && errno != EEXIST)
-			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "mkdir %s", part);
-	}
-	return 0;
-}
-
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err)
 {
-	int r = 0;
+	int r;
 
-	for (char **dir = manifest->make_dirs; r == 0 && dir && *dir; dir++)
-		r = make_dir(*dir, err);
-	return r;
+	for (char **dir = manifest->make_dirs; dir && *dir; dir++) {
+		r = mor_dir_make_all(AT_FDCWD, *dir, 0700);
+		if (r < 0)
+			return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "mkdir %s", *dir);
+	}
+	return 0;
 }
 
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err)

@@ -70,7 +70,7 @@ static int add_relative(struct own *own, const char *section, const char *key, c
 	MOR_CLEAN_TEXT char *path = mor_path_join(own->dir, mor_json_text(value, ""));
 
 	if (!path)
-		return mor_fail(own->load->err, MORTISE_ENOMEM, "%s: out of memory", from);
+		return mor_fail_memory_of(own->load->err, from);
 	return mor_setting_add_text(own->load, section, key, path, from);
 }
 
@@ -89,7 +89,7 @@ static int add_command_list(struct own *own, const struct mor_value *list, const
 		program = mor_path_join(own->dir, argv[0]);
 	if (!argv || !program) {
 		mor_free(argv);
-		return mor_fail(own->load->err, MORTISE_ENOMEM, "%s: out of memory", from);
+		return mor_fail_memory_of(own->load->err, from);
 	}
 	argv[0] = program;
 	r = mor_setting_add_list(own->load, "plugin", "command", argv, from);
@@ -154,14 +154,14 @@ static int add_key(struct own *own, const char *section, const char *key, const 
 
 			mor_buf_printf(&name, "%s.%.*s", key, (int)it.name.len, it.name.ptr);
 			mor_buf_byte(&name, '\0');
-			r = name.status ? mor_fail(own->load->err, name.status, "%s: out of memory", own->shown)
+			r = name.status ? mor_fail_memory_of(own->load->err, own->shown)
 					: add_key(own, section, name.data, it.value);
 		}
 		return r;
 	}
 	from = origin(own, section, key);
 	if (!from)
-		return mor_fail(own->load->err, MORTISE_ENOMEM, "%s: out of memory", own->shown);
+		return mor_fail_memory_of(own->load->err, own->shown);
 	if (strcmp(section, "plugin") == 0)
 		return add_plugin_key(own, key, value, from);
 	if (strcmp(section, "sandbox") == 0)
@@ -178,7 +178,7 @@ static int add_section(struct own *own, const char *section, const struct mor_va
 	int r;
 
 	if (!from)
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", own->shown);
+		return mor_fail_memory_of(err, own->shown);
 	r = mor_key_section(from, MORTISE_EMANIFEST, section, err);
 	if (r < 0)
 		return r;
@@ -224,7 +224,7 @@ int mor_own_load(struct mor_load *load, const char *path, const char *shown, enu
 		return r;
 	own.dir = mor_strndup(path, (size_t)(strrchr(path, '/') - path));
 	if (!own.dir)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", shown);
+		return mor_fail_memory_of(load->err, shown);
 	r = parse(&own, text, len);
 	if (r < 0)
 		return r;

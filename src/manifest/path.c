@@ -27,17 +27,6 @@ char *mor_path_join(const char *dir, const char *name)
 	return mor_buf_detach(&path);
 }
 
-char *mor_text_format(const char *format, ...)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	va_list args;
-
-	va_start(args, format);
-	mor_buf_vprintf(&text, format, args);
-	va_end(args);
-	return mor_buf_detach(&text);
-}
-
 char *mor_path_absolute(const char *path)
 {
 	char here[4096];
@@ -116,7 +105,7 @@ int mor_path_read(const char *path, const char *shown, char **ret, size_t *ret_l
 	case -ENOTDIR:
 		return 0;
 	case -ENOMEM:
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", shown);
+		return mor_fail_memory_of(err, shown);
 	case -EFBIG:
 		return mor_fail(err, MORTISE_EMANIFEST, "%s: larger than %s: make it smaller", shown,
 				mor_format_bytes(MOR_MANIFEST_LIMIT, size));

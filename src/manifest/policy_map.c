@@ -58,7 +58,7 @@ static int add_fixed(const struct map *map, const char *key, const char *json, c
 	int r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL);
 
 	if (r < 0)
-		return mor_fail(map->load->err, r, "%s: out of memory", map->load->source.shown);
+		return mor_fail_memory_of(map->load->err, map->load->source.shown);
 	return add(map, key, mor_doc_root(doc), setting);
 }
 

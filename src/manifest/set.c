@@ -37,7 +37,7 @@ static int split(const char *text, struct assignment *ret, mortise_error *err)
 	ret->value = equals + 1;
 	if (ret->section && ret->key)
 		return 0;
-	mor_fail(err, MORTISE_ENOMEM, "--set: out of memory");
+	mor_fail_memory_of(err, "--set");
 	return MORTISE_ENOMEM;
 }
 
@@ -65,7 +65,7 @@ static int read_value(const struct assignment *a, enum mor_key_type type, struct
 	int r = mor_doc_parse(mor_slice_of(a->value), 0, 0, &doc, &why);
 
 	if (r == MORTISE_ENOMEM)
-		return mor_fail(err, r, "--set: out of memory");
+		return mor_fail_memory_of(err, "--set");
 	if (r < 0 && a->json)
 		return mor_fail(err, MORTISE_EINVAL, "--set %s.%s: %s", a->section, a->key, why.text);
 	if (r == 0 && (a->json || reads_as_json(doc, type))) {
@@ -74,7 +74,7 @@ static int read_value(const struct assignment *a, enum mor_key_type type, struct
 	}
 	mor_buf_json_string(&quoted, mor_slice_of(a->value));
 	r = quoted.status ? quoted.status : mor_doc_parse(mor_buf_view(&quoted), 0, 0, ret, NULL);
-	return r < 0 ? mor_fail(err, r, "--set: out of memory") : 0;
+	return r < 0 ? mor_fail_memory_of(err, "--set") : 0;
 }
 
 /* config.a.b=1 is {"a": {"b": 1}} laid over what is there. */
@@ -117,7 +117,7 @@ static int set_path(struct mor_load *load, const struct assignment *a, const str
 		return mor_setting_add(load, a->section, a->key, value, MOR_FROM_SET);
 	absolute = mor_path_absolute(text);
 	if (!absolute)
-		return mor_fail(load->err, MORTISE_ENOMEM, "--set: out of memory");
+		return mor_fail_memory_of(load->err, "--set");
 	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_FROM_SET);
 }
 

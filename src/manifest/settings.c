@@ -156,7 +156,7 @@ int mor_setting_add(struct mor_load *load, const char *section, const char *key,
 		return r;
 	s = setting_new(section, key, value, origin);
 	if (!s)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", origin);
+		return mor_fail_memory_of(load->err, origin);
 	wanted = objection(s, type, value);
 	if (!wanted && strcmp(section, "env") == 0)
 		wanted = env_objection(s);

@@ -41,13 +41,18 @@ static int fail_json(mortise_error *err, const char *shown, const mortise_error 
 			(int)(at - why->text), why->text);
 }
 
+int mor_source_no_memory(struct mor_load *load)
+{
+	return mor_fail_memory_of(load->err, load->source.shown);
+}
+
 static int parse(struct mor_load *load, struct mor_slice json, struct mor_doc **ret)
 {
 	mortise_error why;
 	int r = mor_doc_parse(json, 0, 0, ret, &why);
 
 	if (r == MORTISE_ENOMEM)
-		return mor_fail(load->err, r, "%s: out of memory", load->source.shown);
+		return mor_source_no_memory(load);
 	return r < 0 ? fail_json(load->err, load->source.shown, &why) : 0;
 }
 
@@ -88,7 +93,7 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 
 	source->shown = mor_path_join(load->shown, format->file);
 	if (!path || !source->shown)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
+		return mor_fail_memory_of(load->err, load->shown);
 	r = mor_path_read(path, source->shown, &source->text, &source->len, load->err);
 	if (r <= 0)
 		return r < 0 ? r : forget(load);
@@ -112,11 +117,11 @@ static int warn_others(struct mor_load *load, size_t after)
 		MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, formats[i]->file);
 
 		if (!path)
-			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
+			return mor_fail_memory_of(load->err, load->shown);
 		if (!formats[i]->is_ours && mor_path_is_file(path) &&
 		    mor_manifest_warn(load->m, "%s: %s is used, %s is not; to use it, name that file", load->shown,
 				      load->format->file, formats[i]->file) < 0)
-			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
+			return mor_fail_memory_of(load->err, load->shown);
 	}
 	return 1;
 }
@@ -157,5 +162,5 @@ int mor_actions_keep(struct mor_load *load, const struct mor_buf *json)
 {
 	int r = json->status ? json->status : mor_doc_parse(mor_buf_view(json), 0, 0, &load->m->actions, NULL);
 
-	return r < 0 ? mor_fail(load->err, r, "%s: out of memory", load->source.shown) : 0;
+	return r < 0 ? mor_source_no_memory(load) : 0;
 }

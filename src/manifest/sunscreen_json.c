@@ -201,7 +201,7 @@ static int json_launch(struct mor_load *load)
 		}
 	}
 	if (!argv || failed)
-		r = mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+		r = mor_source_no_memory(load);
 	else if (!load->file || same)
 		r = mor_setting_add_list(load, "plugin", "command", argv, mor_where_line(&load->source, "/entrypoint", origin));
 	mor_free(argv);

@@ -63,7 +63,7 @@ static int toml_launch(struct mor_load *load)
 	int r;
 
 	if (!path)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+		return mor_source_no_memory(load);
 	there = realpath(path, real) && mor_path_is_file(real);
 	if (load->file && !(there && mor_path_same(real, load->file)))
 		return 0;
@@ -86,7 +86,7 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 	int r = 0;
 
 	if (!at)
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+		return mor_source_no_memory(load);
 	if (mor_json_type(table) != MOR_JSON_OBJECT)
 		return mor_where_fail(load, at, "must be a table of commands and their descriptions");
 	if (!mor_text_in(mor_slice_of(kind), "scaffold|hook"))
@@ -95,7 +95,7 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 		MOR_CLEAN_TEXT char *one = mor_text_format("%s/%s", at, it.name.ptr);
 
 		if (!one)
-			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+			return mor_source_no_memory(load);
 		if (mor_json_type(it.value) != MOR_JSON_STRING)
 			r = mor_where_fail(load, one, "must be a string that describes the command");
 		else if (!mor_is_plain_name(it.name))

@@ -179,11 +179,11 @@ int convert(const char *file, std::string_view text, mor_buf *ret_json, mor_buf 
 	toml::table root = toml::parse(text, std::string_view(file));
 	converter(&json, &lines).run(root);
 	if (json.status || lines.status)
-		return mor_fail(err, json.status ? json.status : lines.status, "%s: out of memory", file);
+		return mor_fail_memory_of(err, file);
 	int r = mor_buf_append(ret_json, json.data, json.len);
 	if (r == 0 && ret_lines)
 		r = mor_buf_append(ret_lines, lines.data, lines.len);
-	return r == 0 ? 0 : mor_fail(err, r, "%s: out of memory", file);
+	return r == 0 ? 0 : mor_fail_memory_of(err, file);
 }
 
 } // namespace
@@ -198,7 +198,7 @@ extern "C" int mor_toml_to_json(const char *file, const char *text, size_t len, 
 	} catch (const refused &fault) {
 		return fail_at(err, file, fault.at, fault.what());
 	} catch (const std::bad_alloc &) {
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", file);
+		return mor_fail_memory_of(err, file);
 	} catch (const std::exception &fault) {
 		return mor_fail(err, MORTISE_EMANIFEST, "%s: %s", file, fault.what());
 	} catch (...) {

@@ -225,7 +225,7 @@ int mor_where_warn(struct mor_load *load, const char *pointer, const char *forma
 	va_end(args);
 	r = text.status ? text.status : mor_manifest_warn(load->m, "%s", text.data);
 	mor_buf_fini(&text);
-	return r < 0 ? mor_fail(load->err, r, "%s: out of memory", load->source.shown) : 0;
+	return r < 0 ? mor_source_no_memory(load) : 0;
 }
 
 /* ---- shape ---- */

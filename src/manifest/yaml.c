@@ -226,7 +226,7 @@ static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 	if (y->json.status == MORTISE_ELIMIT)
 		return refuse(y, here, "with all aliases replaced this is larger than 4 MiB: use fewer");
 	if (y->json.status)
-		return mor_fail(y->err, y->json.status, "%s: out of memory", y->file);
+		return mor_fail_memory_of(y->err, y->file);
 	if (fy_node_get_type(node) != FYNT_SCALAR && depth >= MOR_YAML_DEPTH)
 		return refuse(y, here, "nested deeper than 32 levels");
 	if (fy_node_get_type(node) == FYNT_MAPPING)
@@ -273,12 +273,12 @@ static int load(struct yaml *y, const char *text, size_t len)
 	diag.colorize = false;
 	y->diag = fy_diag_create(&diag);
 	if (!y->diag)
-		return mor_fail(y->err, MORTISE_ENOMEM, "%s: out of memory", y->file);
+		return mor_fail_memory_of(y->err, y->file);
 	fy_diag_set_collect_errors(y->diag, true);
 	cfg.diag = y->diag;
 	y->parser = fy_parser_create(&cfg);
 	if (!y->parser || fy_parser_set_string(y->parser, text, len) < 0)
-		return mor_fail(y->err, MORTISE_ENOMEM, "%s: out of memory", y->file);
+		return mor_fail_memory_of(y->err, y->file);
 	y->doc = fy_parse_load_document(y->parser);
 	return !y->doc && fy_parser_get_stream_error(y->parser) ? collected(y) : 0;
 }
@@ -317,5 +317,5 @@ int mor_yaml_to_json(const char *file, const char *text, size_t len, struct mor_
 		r = check_alone(&y);
 	if (r == 0)
 		r = y.json.status ? y.json.status : mor_buf_slice(ret_json, mor_buf_view(&y.json));
-	return r == MORTISE_ENOMEM || r == MORTISE_ELIMIT ? mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", file) : r;
+	return r == MORTISE_ENOMEM || r == MORTISE_ELIMIT ? mor_fail_memory_of(err, file) : r;
 }

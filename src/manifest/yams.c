@@ -71,7 +71,7 @@ static int add_env(struct mor_load *load)
 		MOR_CLEAN_TEXT char *value = substitute(mor_json_text(it.value, ""), load->dir);
 
 		if (!value)
-			return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->source.shown);
+			return mor_source_no_memory(load);
 		r = mor_setting_add_text(load, "env", it.name.ptr, value, origin);
 	}
 	return r;
@@ -242,7 +242,7 @@ static int yams_launch(struct mor_load *load)
 	l.entry = mor_json_get(mor_doc_root(load->m->doc), "entry");
 	found = find_launch(&l);
 	if (l.failed || mor_buf_failed(&l.tried))
-		return mor_fail(load->err, MORTISE_ENOMEM, "%s: out of memory", load->shown);
+		return mor_fail_memory_of(load->err, load->shown);
 	if (load->file && !(found && runs(&l, load->file)))
 		return 0;
 	if (found) {

@@ -22,11 +22,6 @@ void mor_onebot_event_fini(struct mor_onebot_event *event)
 	*event = (struct mor_onebot_event){ 0 };
 }
 
-static int no_memory(mortise_error *err)
-{
-	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-}
-
 /* Absent and null are the same, and leave *ret as it is. */
 static int read_id(const struct mor_value *root, const char *name, char **ret, mortise_error *err)
 {
@@ -38,7 +33,7 @@ static int read_id(const struct mor_value *root, const char *name, char **ret, m
 	if (!digits.ptr)
 		return mor_fail(err, MORTISE_EINPUT, "%s must be a whole number of 64 bits", name);
 	*ret = mor_strndup(digits.ptr, digits.len);
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : mor_fail_memory(err);
 }
 
 static int read_ids(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
@@ -68,7 +63,7 @@ static int set_text(struct mor_onebot_event *event, struct mor_slice text, struc
 {
 	mor_buf_slice(&event->text, mor_cq_trim(text));
 	mor_buf_slice(&event->raw, raw);
-	return mor_buf_failed(&event->text) || mor_buf_failed(&event->raw) ? no_memory(err) : 0;
+	return mor_buf_failed(&event->text) || mor_buf_failed(&event->raw) ? mor_fail_memory(err) : 0;
 }
 
 static int copy(const struct mor_value *value, char **ret, mortise_error *err)
@@ -78,7 +73,7 @@ static int copy(const struct mor_value *value, char **ret, mortise_error *err)
 	if (!text.len)
 		return 0;
 	*ret = mor_strndup(text.ptr, text.len);
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : mor_fail_memory(err);
 }
 
 /* ---- OneBot v11 ---- */
@@ -96,12 +91,12 @@ static int read_content(const struct mor_value *root, struct mor_onebot_event *e
 		message = mor_json_get(root, "raw_message");
 	}
 	if (mor_cq_plain(message, &plain) < 0)
-		return no_memory(err);
+		return mor_fail_memory(err);
 	if (!raw.ptr)
 		raw = mor_json_string(message);
 	if (!raw.ptr) {
 		if (mor_cq_write(message, &written) < 0)
-			return no_memory(err);
+			return mor_fail_memory(err);
 		raw = mor_buf_view(&written);
 	}
 	return set_text(event, mor_buf_view(&plain), raw, err);
@@ -116,7 +111,7 @@ static int read_message_id(const struct mor_value *root, struct mor_onebot_event
 	if (!digits.ptr || mor_slice_is(digits, "0"))
 		return copy(id, &event->message_id, err);
 	event->message_id = mor_strndup(digits.ptr, digits.len);
-	return event->message_id ? 0 : no_memory(err);
+	return event->message_id ? 0 : mor_fail_memory(err);
 }
 
 static int read_message(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
@@ -187,12 +182,12 @@ static int read_response(const struct mor_value *root, struct mor_onebot_event *
 	event->failed = is(root, "status", "failed");
 	event->retcode = mor_json_int(mor_json_get(root, "retcode"), 0);
 	if (r == 0 && mor_json_type(data) > MOR_JSON_NULL && (mor_json_write(data, false, &json) < 0 || !(event->data = mor_buf_detach(&json))))
-		r = no_memory(err);
+		r = mor_fail_memory(err);
 	for (size_t i = 0; r == 0 && !event->why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		r = copy(mor_json_get(root, reasons[i]), &event->why, err);
 	snprintf(number, sizeof(number), "retcode %lld", (long long)event->retcode);
 	if (r == 0 && !event->why && !(event->why = mor_strdup(number)))
-		r = no_memory(err);
+		r = mor_fail_memory(err);
 	if (r == 0)
 		event->kind = MOR_ONEBOT_RESPONSE;
 	return r;
@@ -214,7 +209,7 @@ static int read_short(const struct mor_value *root, struct mor_onebot_event *eve
 		return mor_fail(err, MORTISE_EINPUT, "message_type must be private or group");
 	r = read_ids(root, event, err);
 	if (r == 0 && !event->user_id && !(event->user_id = mor_strdup("0")))
-		r = no_memory(err);
+		r = mor_fail_memory(err);
 	if (r == 0)
 		r = settle_type(event, type, err);
 	if (r == 0)
@@ -235,7 +230,7 @@ int mor_onebot_read(struct mor_slice line, struct mor_onebot_event *ret, mortise
 	*ret = (struct mor_onebot_event){ 0 };
 	r = mor_doc_parse(line, 0, 0, &doc, &why);
 	if (r < 0)
-		return r == MORTISE_ENOMEM ? no_memory(err) : mor_fail(err, MORTISE_EINPUT, "not JSON: %s", why.text);
+		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : mor_fail(err, MORTISE_EINPUT, "not JSON: %s", why.text);
 	root = mor_doc_root(doc);
 	if (mor_json_type(root) != MOR_JSON_OBJECT)
 		return mor_fail(err, MORTISE_EINPUT, "an event is an object, not %s", mor_json_type_name(mor_json_type(root)));

@@ -479,7 +479,7 @@ int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mo
 	int r;
 
 	if (!link)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	link->options = *options;
 	mor_list_init(&link->peers);
 	mor_seen_init(&link->seen);

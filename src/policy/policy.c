@@ -59,21 +59,14 @@ const char *mor_level_name(enum mor_level level)
 	return (unsigned)level < LEVELS ? levels[level] : "unknown";
 }
 
-static void list_free(char **list)
-{
-	for (char **item = list; item && *item; item++)
-		mor_free(*item);
-	mor_free(list);
-}
-
 void mor_policy_fini(struct mor_policy *policy)
 {
 	mor_free(policy->workspace);
 	mor_free(policy->plugin_dir);
 	mor_free(policy->scratch);
 	mor_free(policy->undo);
-	list_free(policy->read_paths);
-	list_free(policy->protected_paths);
+	mor_texts_free(policy->read_paths);
+	mor_texts_free(policy->protected_paths);
 	*policy = (struct mor_policy)MOR_POLICY_INIT;
 }
 
@@ -93,11 +86,6 @@ static int wrong(const struct mor_policy_key *key, const char *value, const char
 
 	return mor_fail(err, MORTISE_EMANIFEST, "%s is \"%s\": it must be %s", key->name,
 			mor_excerpt(mor_slice_of(value), shown, sizeof(shown)), wanted);
-}
-
-static int no_memory(mortise_error *err)
-{
-	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 }
 
 /* "." and ".." in a rule would mean something else to whoever compares names. */
@@ -131,7 +119,7 @@ static int expand(const struct mor_policy_key *key, const char *value, char **re
 	while (path.len > 1 && path.data[path.len - 1] == '/')
 		path.len--;
 	*ret = mor_buf_detach(&path);
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : mor_fail_memory(err);
 }
 
 static int set_path(const struct mor_policy_key *key, const char *value, char **field, mortise_error *err)
@@ -148,7 +136,7 @@ static int set_path(const struct mor_policy_key *key, const char *value, char **
 
 static int add_text(char ***list, char *text, mortise_error *err)
 {
-	return mor_texts_push(list, text) < 0 ? no_memory(err) : 0;
+	return mor_texts_push(list, text) < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* `protected_paths = []` is not the same as none given: then nothing is protected. */
@@ -160,8 +148,8 @@ static int make_empty(const struct mor_policy_key *key, char ***list, mortise_er
 		return mor_fail(err, MORTISE_EMANIFEST, "%s has no value", key->name);
 	empty = mor_zalloc(sizeof(*empty));
 	if (!empty)
-		return no_memory(err);
-	list_free(*list);
+		return mor_fail_memory(err);
+	mor_texts_free(*list);
 	*list = empty;
 	return 0;
 }
@@ -181,7 +169,7 @@ static int add_name(const struct mor_policy_key *key, const char *value, char **
 	if (!*value || *value == '/' || *value == '~' || has_dots(value))
 		return wrong(key, value, "relative to the workspace, without \".\" and \"..\"", err);
 	copy = mor_strdup(value);
-	return copy ? add_text(list, copy, err) : no_memory(err);
+	return copy ? add_text(list, copy, err) : mor_fail_memory(err);
 }
 
 static int set_level(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, mortise_error *err)

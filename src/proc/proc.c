@@ -162,7 +162,8 @@ static struct mor_proc *proc_new(struct mor_loop *loop, const struct mor_command
 
 int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path)
 {
-	return mor_exec_fail(failure, MOR_STEP_SPAWN, ENOMEM, MORTISE_ENOMEM, path, "out of memory");
+	return mor_exec_fail(failure, MOR_STEP_SPAWN, ENOMEM, MORTISE_ENOMEM, path, "%s",
+			     mortise_status_text(MORTISE_ENOMEM));
 }
 
 /* Everything that can fail and be undone comes before the child exists. */

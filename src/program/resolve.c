@@ -399,7 +399,7 @@ int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct
 	argv = join(prefix, command->argv + 1);
 	if (!argv)
 		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, ENOMEM, MORTISE_ENOMEM, program,
-				     "out of memory");
+				     "%s", mortise_status_text(MORTISE_ENOMEM));
 	*ret_argv = argv;
 	return 0;
 }

@@ -29,9 +29,9 @@ int mor_runner_set(struct mor_runner *s, const char *section, const char *rest, 
 	setting = mor_buf_detach(&text);
 	if (!setting || mor_text_list_add(&s->owned, setting) < 0) {
 		mor_free(setting);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
-	return mor_text_list_add(&s->set, setting) < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+	return mor_text_list_add(&s->set, setting) < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* --timeout 30s is the call's own; --timeout METHOD=30s is a setting. */
@@ -83,7 +83,7 @@ static int take_settings(struct mor_runner *s, mortise_error *err)
 		r = mor_text_list_add(&s->set, args->set.item[i]);
 	}
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	if (args->framing)
 		r = mor_runner_set(s, "plugin.framing=", args->framing, err);
 	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
@@ -106,7 +106,7 @@ static int take_config(struct mor_runner *s, mortise_error *err)
 		return r;
 	mor_tree_write(&tree, &json);
 	s->config = mor_buf_detach(&json);
-	return s->config ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return s->config ? 0 : mor_fail_memory(err);
 }
 
 /* Judged before a host exists, so that a slip of the pen costs nothing. */

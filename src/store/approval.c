@@ -2,47 +2,34 @@
 #include "store/approval.h"
 
 #include <errno.h>
-#include <nettle/sha2.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/digest.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/outfile.h"
-#include "base/text.h"
+#include "base/xdg.h"
 #include "manifest/manifest.h"
 #include "wire/json.h"
 
-#define HEX (2 * SHA256_DIGEST_SIZE + 1)
 #define RECORD_MAX 65536
 
-static void sha256_hex(const void *bytes, size_t len, char out[HEX])
-{
-	uint8_t digest[SHA256_DIGEST_SIZE];
-	struct sha256_ctx ctx;
-
-	sha256_init(&ctx);
-	sha256_update(&ctx, len, bytes);
-	sha256_digest(&ctx, sizeof(digest), digest);
-	mor_hex(digest, sizeof(digest), out);
-}
-
-static int hash_manifest(const struct mor_approval *a, char out[HEX], mortise_error *err)
+static int hash_manifest(const struct mor_approval *a, char out[MOR_DIGEST_SIZE], mortise_error *err)
 {
 	char *text = NULL;
 	size_t len = 0;
 	int r = mor_fd_read_file(a->manifest, MOR_MANIFEST_LIMIT, &text, &len);
 
 	if (r == -ENOMEM)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EMANIFEST, -r, "%s", a->manifest);
-	sha256_hex(text, len, out);
+	mor_digest_of(text, len, out);
 	mor_free(text);
 	return 0;
 }
@@ -51,7 +38,7 @@ static int hash_manifest(const struct mor_approval *a, char out[HEX], mortise_er
 static int write_subject(const struct mor_approval *a, struct mor_buf *out, mortise_error *err)
 {
 	struct mor_writer w = { .out = out };
-	char hash[HEX];
+	char hash[MOR_DIGEST_SIZE];
 	int r = hash_manifest(a, hash, err);
 
 	if (r < 0)
@@ -63,42 +50,38 @@ static int write_subject(const struct mor_approval *a, struct mor_buf *out, mort
 	mor_w_pair(&w, "manifest_sha256", hash);
 	mor_w_pair(&w, "permission", a->permission);
 	mor_w_end(&w);
-	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+	return out->status < 0 ? mor_fail_memory(err) : 0;
 }
 
-static int approvals_dir(const struct mor_approval *a, struct mor_buf *out, mortise_error *err)
+static int approvals_dir(const struct mor_approval *a, char **ret, mortise_error *err)
 {
-	const char *home = a->state_home ? a->state_home : getenv("XDG_STATE_HOME");
+	int r = mor_xdg_path(MOR_XDG_STATE, a->state_home, ret, "mortise/approvals");
 
-	if (home && *home == '/')
-		mor_buf_printf(out, "%s/mortise/approvals", home);
-	else if ((home = getenv("HOME")) && *home == '/')
-		mor_buf_printf(out, "%s/.local/state/mortise/approvals", home);
-	else
+	if (r == MORTISE_ENOTFOUND)
 		return mor_fail(err, MORTISE_ESYSTEM, "approvals cannot be kept: neither XDG_STATE_HOME nor HOME is an absolute path");
-	mor_buf_byte(out, '\0');
-	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static int file_path(const char *dir, struct mor_slice subject, struct mor_buf *out, mortise_error *err)
 {
-	char hash[HEX];
+	char hash[MOR_DIGEST_SIZE];
 
-	sha256_hex(subject.ptr, subject.len, hash);
+	mor_digest_of(subject.ptr, subject.len, hash);
 	mor_buf_printf(out, "%s/%s.json", dir, hash);
 	mor_buf_byte(out, '\0');
-	return out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+	return out->status < 0 ? mor_fail_memory(err) : 0;
 }
 
 struct place {
-	struct mor_buf subject, dir, file;
+	struct mor_buf subject, file;
+	char *dir;
 };
 
 static void place_fini(struct place *place)
 {
 	mor_buf_fini(&place->subject);
-	mor_buf_fini(&place->dir);
 	mor_buf_fini(&place->file);
+	mor_free(place->dir);
 }
 
 static int find_place(const struct mor_approval *a, struct place *place, mortise_error *err)
@@ -107,7 +90,7 @@ static int find_place(const struct mor_approval *a, struct place *place, mortise
 
 	if (r == 0)
 		r = approvals_dir(a, &place->dir, err);
-	return r < 0 ? r : file_path(place->dir.data, mor_buf_view(&place->subject), &place->file, err);
+	return r < 0 ? r : file_path(place->dir, mor_buf_view(&place->subject), &place->file, err);
 }
 
 int mor_approval_find(const struct mor_approval *a, mortise_error *err)
@@ -127,20 +110,6 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 	    mor_doc_parse(mor_buf_view(&place.subject), 0, 0, &want, NULL) < 0)
 		return 0;
 	return mor_json_equal(mor_doc_root(have), mor_doc_root(want));
-}
-
-/* Each directory on the way, for this user only; those that are there stay as they are. */
-static int make_dirs(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-			*slash = '/';
-			return -errno;
-		}
-		*slash = '/';
-	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* A half-written approval must not be found. */
@@ -165,9 +134,9 @@ int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
 
 	if (r < 0)
 		return r;
-	r = make_dirs(place.dir.data);
+	r = mor_dir_make_all(AT_FDCWD, place.dir, 0700); /* for this user only */
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir.data);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir);
 	r = write_file(place.file.data, mor_buf_view(&place.subject), err);
 	return r < 0 ? mor_fail_prefix(err, "the approval cannot be kept") : 0;
 }

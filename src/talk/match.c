@@ -172,7 +172,7 @@ static int to_json(struct mor_slice pattern, struct mor_buf *out, mortise_error 
 			mor_buf_text(out, member ? "\"" MARKER "...\":null" : "\"" MARKER "...\"");
 		}
 	}
-	return out->status ? mor_fail(err, out->status, "out of memory for a pattern") : 0;
+	return out->status ? mor_fail_memory(err) : 0;
 }
 
 static int parse_pattern(struct mor_slice pattern, struct mor_doc **ret, mortise_error *err)
@@ -214,7 +214,7 @@ static bool is_dots(struct mor_slice text)
 static int differ(struct match *match, const char *what)
 {
 	if (mor_buf_failed(&match->path))
-		return mor_fail(match->err, match->path.status, "out of memory for a match");
+		return mor_fail_memory(match->err);
 	return mor_fail(match->err, MORTISE_EPROTO, "%.*s: %s", match->path.len ? (int)match->path.len : 7,
 			match->path.len ? match->path.data : "message", what);
 }
@@ -267,7 +267,7 @@ static int match_name(struct match *match, struct mor_slice name, const struct m
 		r = mor_json_write(actual, false, &json);
 		if (r == 0)
 			r = mor_talk_var_set(match->vars, name, mor_buf_view(&json));
-		return r < 0 ? mor_fail(match->err, r, "out of memory for a binding") : 0;
+		return r < 0 ? mor_fail_memory(match->err) : 0;
 	}
 	r = mor_doc_parse(bound, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, match->err);
 	if (r < 0)

@@ -264,7 +264,7 @@ static int parse_step(struct parser *parser, struct mor_slice line)
 		return bad_line(parser, "a line begins with one of > < >b <b >. <. 2 ~ ! * = # and a blank");
 	step = new_step(parser);
 	if (!step)
-		return mor_fail(parser->err, MORTISE_ENOMEM, "out of memory for a talk");
+		return mor_fail_memory(parser->err);
 	/* Exactly one blank belongs to the mark: further ones are raw bytes or part of the stderr line. */
 	n += line.len > n;
 	*step = (struct mor_talk_step){ .kind = marks[i].kind,
@@ -293,7 +293,7 @@ int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *e
 	int r = 0;
 
 	if (!p)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory for a talk");
+		return mor_fail_memory(err);
 	parser.talk.memory = p;
 	end = p + text.len;
 	do {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/fd.h"
 
 /* ---- names ---- */
@@ -103,6 +104,8 @@ static int make_way(int dir, const char *path, int *ret, const char **ret_name)
 {
 	int at = fcntl(dir, F_DUPFD_CLOEXEC, 0), next;
 
+	if (at < 0)
+		at = -errno;
 	for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
 		char part[NAME_MAX + 1];
 
@@ -110,14 +113,13 @@ static int make_way(int dir, const char *path, int *ret, const char **ret_name)
 			slash = path + NAME_MAX; /* never: it was a name */
 		memcpy(part, path, (size_t)(slash - path));
 		part[slash - path] = 0;
-		(void)mkdirat(at, part, 0700);
-		next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = mor_dir_make_open(at, part, 0700, O_PATH, NULL);
 		close(at);
 		at = next;
 	}
 	*ret = at;
 	*ret_name = path;
-	return at < 0 ? -errno : 0;
+	return at < 0 ? at : 0;
 }
 
 static int name_handle(int fd, char name[PATH_MAX])

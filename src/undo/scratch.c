@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 
 #define DEPTH_MAX 24
 #define PREFIX "mortise-jail-"
@@ -173,7 +174,7 @@ static bool is_name(const char *name)
 	size_t len = sizeof(PREFIX) - 1;
 
 	return strncmp(name, PREFIX, len) == 0 && strlen(name) == len + DIGITS &&
-	       strspn(name + len, "0123456789abcdef") == DIGITS;
+	       mor_hex_count(name + len) == DIGITS;
 }
 
 /* Of this user; never by a link. scratch->dir stays -1 where it is not. */

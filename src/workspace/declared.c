@@ -177,7 +177,7 @@ static int add_path(struct mor_text_list *paths, char *path, mortise_error *err)
 	if (path && mor_text_list_add(paths, path) == 0)
 		return 0;
 	mor_free(path);
-	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return mor_fail_memory(err);
 }
 
 static int take_declared(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)

@@ -57,7 +57,7 @@ static int prepare_place(struct mor_workspace_part *p, mortise_error *err)
 		r = add_text(p, &p->env, "SUNSCREEN_PLUGIN_SCRATCH", p->scratch);
 	for (size_t i = 0; i < given->count && r == 0; i++)
 		r = mor_text_list_add(&p->env, given->item[i]);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* ---- undoing ---- */
@@ -83,7 +83,7 @@ static int prepare_undoing(struct mor_workspace_part *p, mortise_error *err)
 		return 0;
 	r = mor_workspace_undoing_begin(&p->undoing, p->run->workspace, p->manifest->name, err);
 	if (r == 0 && add_text(p, &p->settings, "sandbox.undo", mortise_undo_store(p->undoing.undo)) < 0)
-		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		r = mor_fail_memory(err);
 	return r;
 }
 
@@ -239,7 +239,7 @@ static int write_params(struct mor_workspace_part *p, struct mor_buf *out, morti
 		r = write_run(p, &w, err);
 	}
 	mor_w_end(&w);
-	return r < 0 ? r : out->status < 0 ? mor_fail(err, out->status, "out of memory") : 0;
+	return r < 0 ? r : out->status < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* ---- the call ---- */
@@ -255,7 +255,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	if (reply->status < 0 && reply->error_data.text)
 		p->err_data = mor_strndup(reply->error_data.text, reply->error_data.len);
 	else if (reply->result.text && !(p->result = mor_strndup(reply->result.text, reply->result.len)))
-		mor_fail(&p->err, MORTISE_ENOMEM, "out of memory");
+		mor_fail_memory(&p->err);
 }
 
 static bool call_is_settled(void *arg)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -19,11 +20,6 @@
 #include "manifest/yaml.h"
 
 #define IDL_LIMIT ((size_t)8 << 20)
-
-static int no_memory(mortise_error *err)
-{
-	return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-}
 
 static char *join_path(const char *dir, const char *name)
 {
@@ -45,7 +41,7 @@ static bool has_yml(const char *dir)
 static int keep_path(const char *path, char **ret, mortise_error *err)
 {
 	*ret = mor_strdup(path);
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : mor_fail_memory(err);
 }
 
 static int given_workspace(const char *given, char **ret, mortise_error *err)
@@ -105,7 +101,7 @@ static int merge_yml(struct mor_tree *tree, const char *path, mortise_error *err
 
 	if (r == 0)
 		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err);
-	return r < 0 ? r : mor_tree_merge(tree, mor_doc_root(doc)) < 0 ? no_memory(err) : 0;
+	return r < 0 ? r : mor_tree_merge(tree, mor_doc_root(doc)) < 0 ? mor_fail_memory(err) : 0;
 }
 
 static int given_config(const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
@@ -118,7 +114,7 @@ static int given_config(const struct mor_text_list *given, struct mor_buf *out, 
 										: mor_args_config(&tree, given->item[i], err);
 	if (r < 0)
 		return r;
-	return mor_tree_write(&tree, out) < 0 ? no_memory(err) : 0;
+	return mor_tree_write(&tree, out) < 0 ? mor_fail_memory(err) : 0;
 }
 
 int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
@@ -128,9 +124,9 @@ int mor_workspace_config(const char *workspace, const struct mor_text_list *give
 	if (given->count)
 		return given_config(given, out, err);
 	if (!path)
-		return no_memory(err);
+		return mor_fail_memory(err);
 	if (access(path, F_OK) < 0)
-		return mor_buf_text(out, "{}") < 0 ? no_memory(err) : 0;
+		return mor_buf_text(out, "{}") < 0 ? mor_fail_memory(err) : 0;
 	return read_yml(path, out, err);
 }
 
@@ -171,7 +167,7 @@ int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *
 	int r;
 
 	if (!found)
-		return given ? no_memory(err) : 0;
+		return given ? mor_fail_memory(err) : 0;
 	r = mor_args_read(found, IDL_LIMIT, out, err);
 	if (r < 0)
 		return r;
@@ -184,15 +180,12 @@ int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *
 /* The workspace's content is not ours to trust: a link on the way would let a plugin write elsewhere. */
 static int make_below(int *dir, const char *name, unsigned *made)
 {
-	int next;
+	bool anew = false;
+	int next = mor_dir_make_open(*dir, name, 0755, O_PATH, &anew);
 
-	if (mkdirat(*dir, name, 0755) == 0)
-		++*made;
-	else if (errno != EEXIST)
-		return -errno;
-	next = openat(*dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*made += anew;
 	if (next < 0)
-		return -errno;
+		return next;
 	close(*dir);
 	*dir = next;
 	return 0;
@@ -216,7 +209,7 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, u
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
 				      workspace, name);
 	*ret = plugins ? join_path(plugins, name) : NULL;
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : mor_fail_memory(err);
 }
 
 void mor_workspace_drop_scratch(const char *scratch, unsigned made)
@@ -268,7 +261,7 @@ static int normalise_path(struct mor_slice claimed, struct mor_buf *out, mortise
 	}
 	if (out->len == 0 && !mor_buf_failed(out))
 		return refuse_file(claimed, "is no file", err);
-	return mor_buf_failed(out) ? no_memory(err) : 0;
+	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
 }
 
 static int check_real(const char *workspace, const char *relative, struct mor_slice claimed, mortise_error *err)
@@ -278,7 +271,7 @@ static int check_real(const char *workspace, const char *relative, struct mor_sl
 	struct stat info;
 
 	if (!path)
-		return no_memory(err);
+		return mor_fail_memory(err);
 	if (!realpath(path, real))
 		return refuse_file(claimed, errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be looked at", err);
 	if (!is_below(real, workspace))
@@ -305,7 +298,7 @@ int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct m
 	if (r < 0)
 		return r;
 	if (mor_buf_byte(out, '\0') < 0)
-		return no_memory(err);
+		return mor_fail_memory(err);
 	out->len--;
 	return check_real(workspace, out->data, claimed, err);
 }

@@ -234,7 +234,7 @@ static int run_hook(struct mor_workspace_run *run, int *ret_exit, mortise_error 
 
 	mor_buf_printf(&action, "hook:%s", run->args->hook);
 	if (mor_buf_byte(&action, '\0') < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	mor_w_object(&w);
 	mor_w_pair(&w, "hook", run->args->hook);
 	mor_w_key(&w, "reports");
@@ -282,7 +282,7 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 				plugins->item[0]);
 	run.manifests = mor_zalloc(plugins->count * sizeof(struct mor_manifest *));
 	if (!run.manifests)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	run.manifests[0] = first;
 	r = mor_workspace_find(args->workspace, &run.workspace, err);
 	if (r == 0)

@@ -7,19 +7,16 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/xdg.h"
 #include "console/console.h"
 
-static int find_directory(struct mor_buf *out, mortise_error *err)
+static int find_directory(char **ret, mortise_error *err)
 {
-	const char *home = getenv("XDG_STATE_HOME");
+	int r = mor_xdg_path(MOR_XDG_STATE, NULL, ret, "mortise/undo");
 
-	if (home && *home == '/')
-		mor_buf_printf(out, "%s/mortise/undo", home);
-	else if ((home = getenv("HOME")) && *home == '/')
-		mor_buf_printf(out, "%s/.local/state/mortise/undo", home);
-	else
+	if (r == MORTISE_ENOTFOUND)
 		return mor_fail(err, MORTISE_ESYSTEM, "nothing could be undone: neither XDG_STATE_HOME nor HOME is an absolute path");
-	return mor_buf_byte(out, '\0') < 0 ? mor_fail(err, MORTISE_ENOMEM, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static void on_note(const char *text, void *arg)
@@ -34,12 +31,12 @@ static void on_note(const char *text, void *arg)
 
 int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf directory = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *directory = NULL;
 	mortise_undo_options opt = { .size = sizeof(opt), .workspace = workspace, .name = name, .on_note = on_note, .arg = undoing };
 	mortise_error why = { 0 };
 	int r = find_directory(&directory, &why);
 
-	opt.directory = directory.data;
+	opt.directory = directory;
 	if (r == 0)
 		r = mortise_undo_new(&opt, &undoing->undo, &why);
 	return r < 0 ? mor_fail(err, r, "%s; to run it all the same, %s", why.text, undoing->without) : 0;

@@ -44,7 +44,7 @@ static int take_flag(struct mor_workspace_words *w, const char *const *at, morti
 	if (len == 0)
 		return mor_fail(err, MORTISE_EINVAL, "\"%s\": a flag needs a name, as in --NAME=VALUE", at[0]);
 	r = add_flag(w, (struct mor_slice){ name, len }, equals ? equals + 1 : next ? at[1] : NULL);
-	return r < 0 ? mor_fail(err, r, "out of memory") : next ? 2 : 1;
+	return r < 0 ? mor_fail_memory(err) : next ? 2 : 1;
 }
 
 int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *list, mortise_error *err)
@@ -58,7 +58,7 @@ int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *li
 		else if (!w->only_args && strncmp(*list, "--", 2) == 0)
 			used = take_flag(w, list, err);
 		else if (add_arg(w, *list) < 0)
-			used = mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			used = mor_fail_memory(err);
 		if (used < 0)
 			return used;
 	}

@@ -124,9 +124,9 @@ static void fail_frames(struct mor_ws *ws)
 	mor_ws_fail(ws, "%s", mor_frames_why(ws->frames, why, sizeof(why)));
 }
 
-static void fail_memory(struct mor_ws *ws)
+void mor_ws_fail_memory(struct mor_ws *ws)
 {
-	mor_ws_fail(ws, "out of memory");
+	mor_ws_fail(ws, "%s", mortise_status_text(MORTISE_ENOMEM));
 }
 
 static bool may_read(const struct mor_ws *ws)
@@ -158,7 +158,7 @@ static void judge_silence(struct mor_ws *ws)
 	if (silent >= (int64_t)ws->options.ping_ms) {
 		ws->pinged = true;
 		if (mor_frames_ping(ws->frames) < 0)
-			fail_memory(ws);
+			mor_ws_fail_memory(ws);
 	}
 	if (ws->state == MOR_WS_OPEN)
 		set_timer(ws, ws->options.ping_ms);
@@ -193,7 +193,7 @@ static void read_frames(struct mor_ws *ws)
 	ssize_t got = 1;
 
 	if (!bytes) {
-		fail_memory(ws);
+		mor_ws_fail_memory(ws);
 		return;
 	}
 	while (left && got > 0 && !ws->gone && ws->state != MOR_WS_CLOSED) {
@@ -204,7 +204,7 @@ static void read_frames(struct mor_ws *ws)
 		ws->heard_ms = mor_loop_now_ms(ws->loop);
 		ws->pinged = false;
 		if (mor_frames_feed(ws->frames, (struct mor_slice){ bytes, (size_t)got }) < 0)
-			fail_memory(ws);
+			mor_ws_fail_memory(ws);
 	}
 	if (ws->gone || ws->state == MOR_WS_CLOSED)
 		return;
@@ -249,7 +249,7 @@ static void write_out(struct mor_ws *ws)
 		ssize_t done;
 
 		if (ws->sent == ws->out.len && fill(ws) < 0) {
-			fail_memory(ws);
+			mor_ws_fail_memory(ws);
 			return;
 		}
 		if (ws->sent == ws->out.len) {
@@ -371,7 +371,7 @@ void mor_ws_on_upgraded(struct mor_ws *ws, struct mor_slice rest)
 
 	ws->frames = mor_frames_new(ws->came, ws->options.limit, &handler, ws);
 	if (!ws->frames) {
-		fail_memory(ws);
+		mor_ws_fail_memory(ws);
 		return;
 	}
 	ws->state = MOR_WS_OPEN;
@@ -379,7 +379,7 @@ void mor_ws_on_upgraded(struct mor_ws *ws, struct mor_slice rest)
 	set_timer(ws, ws->options.ping_ms);
 	ws->options.handler->opened(ws);
 	if (!ws->gone && ws->state == MOR_WS_OPEN && rest.len && mor_frames_feed(ws->frames, rest) < 0)
-		fail_memory(ws);
+		mor_ws_fail_memory(ws);
 	if (!ws->gone)
 		mor_buf_fini(&ws->in);
 }

@@ -53,6 +53,7 @@ struct mor_ws {
 struct mor_ws *mor_ws_new(struct mor_loop *loop, const struct mor_ws_options *options);
 /* The end, told later. The first reason stays. */
 void mor_ws_fail(struct mor_ws *ws, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mor_ws_fail_memory(struct mor_ws *ws);
 /* Reads and writes what can be, judges where it stands, and asks the loop for what it waits for. */
 void mor_ws_turn(struct mor_ws *ws);
 void mor_ws_on_watch(struct mor_watch *watch, unsigned events);

@@ -187,13 +187,13 @@ int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *opt
 	int r;
 
 	if (!server)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	server->loop = loop;
 	server->options = *options;
 	server->url = *options->url;
 	server->options.url = &server->url;
 	server->young = mor_zalloc(options->most * sizeof(struct mor_ws *));
-	r = server->young ? open_server(server, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = server->young ? open_server(server, err) : mor_fail_memory(err);
 	if (r == 0)
 		*ret = server;
 	else

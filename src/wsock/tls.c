@@ -37,7 +37,7 @@ static struct mor_tls *new_tls(const SSL_METHOD *method, mortise_error *err)
 	if (tls)
 		tls->context = SSL_CTX_new(method);
 	if (!tls || !tls->context || SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION) != 1) {
-		mor_fail(err, MORTISE_ENOMEM, "TLS cannot be set up: %s", tls ? reason() : "out of memory");
+		mor_fail(err, MORTISE_ENOMEM, "TLS cannot be set up: %s", tls ? reason() : mortise_status_text(MORTISE_ENOMEM));
 		return mor_tls_free(tls);
 	}
 	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -19,7 +19,7 @@ void mor_ws_begin_upgrade(struct mor_ws *ws)
 	}
 	base64_encode_raw(ws->key, sizeof(random), random);
 	if (mor_http_write_request(&ws->url, ws->token, ws->key, &ws->out) < 0)
-		mor_ws_fail(ws, "out of memory");
+		mor_ws_fail_memory(ws);
 }
 
 static void take_response(struct mor_ws *ws, struct mor_slice head, struct mor_slice rest)
@@ -46,7 +46,7 @@ static void refuse(struct mor_ws *ws, int status, const char *why)
 	snprintf(ws->why, sizeof(ws->why), "%s (refused with %d)", why, status);
 	mor_buf_reset(&ws->out, MOR_HTTP_LIMIT);
 	if (mor_http_write_refusal(status, &ws->out) < 0)
-		mor_ws_fail(ws, "out of memory");
+		mor_ws_fail_memory(ws);
 	else
 		ws->state = MOR_WS_CLOSING;
 }
@@ -59,7 +59,7 @@ static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_sl
 	int status = wrong ? 400 : mor_http_check_request(&http, &wrong);
 
 	if (status == 0 && mor_http_write_response(&http, &ws->out) < 0) {
-		mor_ws_fail(ws, "out of memory");
+		mor_ws_fail_memory(ws);
 		return;
 	}
 	if (status == 0) { /* what it makes for the connection is used from here on */

@@ -11,7 +11,7 @@
 #include <zip.h>
 
 #include "base/alloc.h"
-#include "kythe/unit/digest.h"
+#include "base/digest.h"
 #include "kythe/archive/kzip.h"
 
 static void ignore(const char *text, void *arg)

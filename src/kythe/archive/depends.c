@@ -98,7 +98,7 @@ int mor_shell_split(struct mor_slice command, struct mor_strings *ret, mortise_e
 		r = end_word(&s, ret);
 	mor_buf_fini(&s.word);
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	return closed ? 0 : mor_fail(err, MORTISE_EINPUT, "the command has a quote that is not closed");
 }
 
@@ -247,7 +247,7 @@ int mor_depends_parse(struct mor_slice rule, struct mor_strings *ret, mortise_er
 			r = mor_strings_add(ret, mor_buf_view(&name));
 	}
 	if (r < 0 || mor_buf_failed(&name))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return ret->count ? 0 : mor_fail(err, MORTISE_EINPUT, "the compiler names no file that it reads");
 }
 

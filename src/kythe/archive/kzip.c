@@ -16,9 +16,9 @@
 #include <zip.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kythe/unit/digest.h"
 
 #define RATIO_FROM ((uint64_t)1 << 20) /* entries up to this size may be packed as well as they like */
 #define PIECE ((size_t)64 << 10)
@@ -115,7 +115,7 @@ static int take_root(struct mor_kzip *kzip, const char *name, mortise_error *err
 	if (len < 2 || strchr(name, '/') != name + len - 1)
 		return refuse_entry(name, "comes first, where a kzip has its root directory", err);
 	kzip->root = mor_strndup(name, len - 1);
-	return kzip->root ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return kzip->root ? 0 : mor_fail_memory(err);
 }
 
 /* The part of the name behind the root; NULL when it lies elsewhere. */
@@ -144,7 +144,7 @@ static int take_entry(struct mor_kzip *kzip, const char *name, const zip_stat_t 
 	if (!mor_digest_valid(rest))
 		return refuse_entry(name, "is not named by a SHA-256 digest", err);
 	if (add_item(&kzip->items[place], rest, stat->index, stat->size) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static int judge(struct mor_kzip *kzip, mortise_error *err)
 			r = check_subset(kzip, PBUNITS, UNITS, err);
 	}
 	if (r == 0 && number_units(kzip) < 0)
-		r = mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		r = mor_fail_memory(err);
 	if (r == 0 && !kzip->encoding)
 		warn(kzip, "there is no unit in it");
 	return r;
@@ -316,7 +316,7 @@ int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct m
 
 	if (!kzip || !(kzip->path = mor_strdup(name))) {
 		mor_free(kzip);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	set_options(kzip, opt);
 	r = open_kzip(kzip, name, bytes, err);
@@ -434,7 +434,7 @@ static int pull_entry(const struct pull *pull, char *ret_digest)
 		return damaged(pull, zip_strerror(pull->kzip->zip));
 	piece = mor_alloc(PIECE);
 	mor_digest_begin(&sha);
-	r = piece ? pump(pull, file, stat.size, piece, ret_digest ? &sha : NULL) : mor_fail(pull->err, MORTISE_ENOMEM, "out of memory");
+	r = piece ? pump(pull, file, stat.size, piece, ret_digest ? &sha : NULL) : mor_fail_memory(pull->err);
 	mor_free(piece);
 	zip_fclose(file);
 	if (r == 0 && ret_digest)

@@ -8,7 +8,7 @@
 
 #include <mortise/mortise.h>
 
-#include "kythe/unit/digest.h"
+#include "base/digest.h"
 
 enum mor_kzip_place { MOR_KZIP_IN_FILES, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS };
 

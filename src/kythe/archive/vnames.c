@@ -96,11 +96,11 @@ int mor_namer_new(const struct mor_unit *unit, const char *working_dir, const st
 	MOR_CLEAN(mor_namer) struct mor_namer *namer = mor_zalloc(sizeof(*namer));
 
 	if (!namer)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	namer->unit = unit;
 	namer->rules = rules;
 	if (fill(namer, working_dir ? working_dir : unit->working_directory) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	*ret = mor_take(&namer);
 	return 0;
 }
@@ -171,7 +171,7 @@ int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *s
 	} else if (key) {
 		r = ask_rules(namer, key, signature, ret, err);
 	}
-	return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
+	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 }
 
 int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path, const char *signature,
@@ -186,7 +186,7 @@ int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path
 		return mor_fail(err, MORTISE_ENOTFOUND, "no unit is being analysed, and no rule names \"%s\"", path);
 	ruled.vname.signature = signature;
 	r = mor_vname_own_set(ret, &ruled.vname);
-	return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static void write_parts(const struct mor_vname *vname, struct mor_buf *out)

@@ -150,12 +150,7 @@ static int refuse(const struct loading *load, const char *format, ...)
 	mor_buf_byte(&text, '\0');
 	va_end(args);
 	return mor_fail(load->err, MORTISE_EINPUT, "%s: rule %zu: %s", load->rules->name, load->number,
-			mor_buf_failed(&text) ? "out of memory" : text.data);
-}
-
-static int no_memory(const struct loading *load)
-{
-	return mor_fail(load->err, MORTISE_ENOMEM, "out of memory");
+			mor_buf_failed(&text) ? mortise_status_text(MORTISE_ENOMEM) : text.data);
 }
 
 static int refuse_pattern(const struct loading *load, const char *pattern, const char *why, size_t at)
@@ -179,7 +174,7 @@ static int compile(const struct loading *load, const char *pattern, pcre2_code *
 		return refuse_pattern(load, pattern, fault, at);
 	context = pcre2_compile_context_create(load->rules->general);
 	if (!context)
-		return no_memory(load);
+		return mor_fail_memory(load->err);
 	pcre2_set_max_pattern_length(context, PATTERN_LIMIT);
 	/* The whole path must match: both ends are anchored, and whatever alternatives there are. */
 	*ret = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
@@ -260,7 +255,7 @@ static int load_text(const struct loading *load, struct rule *rule, struct mor_s
 		return refuse(load, "\"%s\" holds a NUL character", shown);
 	mor_free(rule->text[which]);
 	rule->text[which] = mor_strndup(text.ptr, text.len);
-	return rule->text[which] ? check_template(load, rule, which) : no_memory(load);
+	return rule->text[which] ? check_template(load, rule, which) : mor_fail_memory(load->err);
 }
 
 static int load_texts(const struct loading *load, struct rule *rule, const struct mor_value *vname)
@@ -274,7 +269,7 @@ static int load_texts(const struct loading *load, struct rule *rule, const struc
 		r = load_text(load, rule, it.name, it.value);
 	for (int i = 0; r == 0 && i < TEXTS; i++)
 		if (!rule->text[i] && !(rule->text[i] = mor_strdup("")))
-			r = no_memory(load);
+			r = mor_fail_memory(load->err);
 	return r;
 }
 
@@ -314,7 +309,7 @@ static int load_rules(struct loading *load, const struct mor_value *root)
 	rules->general = pcre2_general_context_create(pcre_alloc, pcre_free, NULL);
 	rules->limits = rules->general ? pcre2_match_context_create(rules->general) : NULL;
 	if (!rules->rules || !rules->limits)
-		return no_memory(load);
+		return mor_fail_memory(load->err);
 	pcre2_set_match_limit(rules->limits, MATCH_STEPS);
 	pcre2_set_depth_limit(rules->limits, MATCH_DEPTH);
 	pcre2_set_heap_limit(rules->limits, MATCH_HEAP_KIB);
@@ -350,7 +345,7 @@ int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vn
 	int r;
 
 	if (!rules || !(rules->name = mor_strdup(name)))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = mor_doc_parse(json, 0, 0, &doc, err);
 	if (r < 0) {
 		mor_fail_prefix(err, name);
@@ -424,7 +419,7 @@ static int match_failed(const struct mor_vname_rules *rules, size_t number, int 
 	PCRE2_UCHAR why[200];
 
 	if (code == PCRE2_ERROR_NOMEMORY)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	pcre2_get_error_message(code, why, sizeof(why));
 	return mor_fail(err, code <= PCRE2_ERROR_UTF8_ERR1 && code >= PCRE2_ERROR_UTF8_ERR21 ? MORTISE_EINPUT : MORTISE_ELIMIT,
 			"%s: rule %zu: %s", rules->name, number, why);
@@ -438,10 +433,10 @@ static int try_rule(const struct mor_vname_rules *rules, size_t i, const char *p
 	int r;
 
 	if (!match)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = pcre2_match(rule->code, (PCRE2_SPTR)path, strlen(path), 0, 0, match, rules->limits);
 	if (r > 0)
-		r = expand_all(rule, path, match, ret) == 0 ? 1 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		r = expand_all(rule, path, match, ret) == 0 ? 1 : mor_fail_memory(err);
 	else if (r == PCRE2_ERROR_NOMATCH)
 		r = 0;
 	else

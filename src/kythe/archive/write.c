@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
-#include "kythe/unit/digest.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/pack.h"
 #include "kythe/unit/path.h"
@@ -154,7 +154,7 @@ static int inflow_end(struct inflow *in, enum mor_kzip_place place, const char *
 	if (is_there(in->writer, place, item.digest))
 		return 0;
 	if (add_item(in->writer, &item) < 0)
-		return mor_fail(in->err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(in->err);
 	in->writer->end += in->size;
 	return 0;
 }
@@ -225,7 +225,7 @@ int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, c
 		return r;
 	inflow_begin(&in, writer, err);
 	piece = mor_alloc(PIECE);
-	r = piece ? copy_fd(&in, fd, path, piece) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = piece ? copy_fd(&in, fd, path, piece) : mor_fail_memory(err);
 	mor_free(piece);
 	mor_fd_close(&fd);
 	if (r < 0)
@@ -248,7 +248,7 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 	if (r < 0)
 		return r;
 	if (mor_path_clean(unit->working_directory, mor_unit_title(unit), &source) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
 	if (r == 0 && writer->count > before)
 		writer->items[before].source = mor_buf_detach(&source);
@@ -279,7 +279,7 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? MOR_KZIP_IN_UNITS : MOR_KZIP_IN_PBUNITS, digest))
 		return 0;
 	if (mor_ordered_unit(unit, &ordered) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	/* Protobuf first: it is the one that may be impossible, and then nothing must have been added. */
 	if (writer->encoding & MOR_KZIP_PROTO)
 		r = add_encoded(writer, &ordered.unit, MOR_KZIP_IN_PBUNITS, digest, err);
@@ -412,7 +412,7 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 
 	if (!writer || !(writer->path = mor_strdup(path))) {
 		mor_free(writer);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	writer->encoding = encoding;
 	writer->spool = -1;

@@ -102,7 +102,7 @@ void mor_ask_request(mortise_request *request, const char *method, mortise_json 
 	struct worker *worker = arg;
 
 	if (params.text && mor_doc_parse((struct mor_slice){ params.text, params.len }, 0, 0, &doc, NULL) < 0) {
-		refuse(request, -32603, "out of memory");
+		refuse(request, -32603, mortise_status_text(MORTISE_ENOMEM));
 		return;
 	}
 	if (strcmp(method, "vname") == 0)

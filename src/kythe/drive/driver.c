@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their processes, from start to end. What happens inside an analysis is work.c's. */
+#include "base/clock.h"
 #include "kythe/drive/inside.h"
 
 #include <stdarg.h>
@@ -232,7 +233,7 @@ static int make_plugin(struct worker *worker, mortise_error *err)
 		count++;
 	set = mor_zalloc((count + 2) * sizeof(*set));
 	if (!set)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < count; i++)
 		set[i] = given->set[i];
 	if (worker->driver->by_namespace)
@@ -289,7 +290,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 	int r = 0;
 
 	if (!driver)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	driver->opt = *opt;
 	driver->by_namespace = opt->view != MOR_VIEW_DIRECTORY;
 	driver->stages = stages_for(opt->record_count / wanted);
@@ -297,7 +298,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 	driver->workers = mor_zalloc(wanted * sizeof(struct worker));
 	if (!driver->items || !driver->workers) {
 		mor_driver_free(driver);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	while (r == 0 && driver->worker_count < wanted) {
 		r = make_worker(driver, &driver->workers[driver->worker_count], driver->worker_count, err);
@@ -399,7 +400,7 @@ static void too_late(struct worker *worker, bool working)
 
 int mor_driver_step(struct mor_driver *driver)
 {
-	int64_t now = mor_work_now_ms(), next = -1;
+	int64_t now = mor_clock_ms(), next = -1;
 
 	mor_work_mind_stall(driver);
 	for (unsigned i = 0; i < driver->worker_count; i++) {

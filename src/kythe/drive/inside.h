@@ -86,7 +86,6 @@ void mor_work_expect(struct worker *worker); /* from now on its time counts */
 void mor_work_hide(struct worker *worker);   /* takes a view away that nothing needs any more */
 /* All wait: what is left is of types that nobody asks for (settled, failed), or wants a fresh process (it gets one). */
 void mor_work_mind_stall(struct mor_driver *driver);
-int64_t mor_work_now_ms(void);
 /* output.c */
 int mor_output_make(struct worker *worker, mortise_error *err); /* empty, 0600, under a new name: worker->output */
 void mor_output_forget(struct worker *worker);

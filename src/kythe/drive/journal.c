@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
-#include "kythe/unit/digest.h"
 #include "kythe/drive/sum.h"
 
 #define NAME "mortise-index "
@@ -112,7 +112,7 @@ int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, c
 		return 0;
 	mor_journal_head(identity, &check, &head);
 	if (mor_buf_failed(&head))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = judge_head(text, mor_buf_view(&head), err);
 	if (r <= 0)
 		return r;

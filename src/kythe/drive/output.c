@@ -25,7 +25,7 @@ static int name_output(struct worker *worker, mortise_error *err)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "getrandom");
 	mor_buf_printf(&path, "%s/%u-%016" PRIx64, worker->out_dir, worker->driver->outputs++, number);
 	worker->output = mor_buf_detach(&path);
-	return worker->output ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return worker->output ? 0 : mor_fail_memory(err);
 }
 
 /* ---- used again ---- */

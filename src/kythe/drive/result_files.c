@@ -125,7 +125,7 @@ static int take_line(struct mor_result *result, const struct mor_journal_line *l
 		return r;
 	unit->reason = line->failed ? mor_strndup(line->reason.ptr, line->reason.len) : NULL;
 	if (line->failed && !unit->reason)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	unit->code = line->code;
 	unit->state = line->failed ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
 	result->stats.failed += line->failed;
@@ -252,7 +252,7 @@ static int open_files(struct mor_result *result, mortise_error *err)
 	result->partial = name_beside(result->place.path, ".partial");
 	result->journal_path = name_beside(result->place.path, ".journal");
 	if (!result->partial || !result->journal_path)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = open_journal(result, err);
 	if (r == 0)
 		r = open_partial(result, err);
@@ -265,11 +265,11 @@ int mor_result_open(const struct mor_result_options *opt, struct mor_result **re
 	int r;
 
 	if (!result)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	result->opt = *opt;
 	result->out = result->journal = result->spool = -1;
 	result->units = mor_zalloc((opt->units + 1) * sizeof(struct ended));
-	r = result->units ? open_files(result, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = result->units ? open_files(result, err) : mor_fail_memory(err);
 	if (r < 0) {
 		mor_result_free(result);
 		return r;

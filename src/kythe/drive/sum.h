@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sum over bytes that tells one flipped bit, or a thousand, from none. It is quick (XXH3) and no secret: against accidents, not
- * against people; see kythe/unit/digest.h for those. */
+ * against people; see base/digest.h for those. */
 #ifndef MOR_KYTHE_DRIVE_SUM_H
 #define MOR_KYTHE_DRIVE_SUM_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One analysis: chosen, staged, shown, handed out; done, or failed and tried again. */
+#include "base/clock.h"
 #include "kythe/drive/inside.h"
 
 #include <stdio.h>
@@ -10,19 +11,11 @@
 #include "base/error.h"
 #include "kythe/drive/atype.h"
 
-int64_t mor_work_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void mor_work_expect(struct worker *worker)
 {
 	uint32_t limit = worker->driver->opt.unit_ms;
 
-	worker->due_ms = limit ? mor_work_now_ms() + limit : 0;
+	worker->due_ms = limit ? mor_clock_ms() + limit : 0;
 }
 
 /* ---- ends ---- */
@@ -240,7 +233,7 @@ static int show(struct worker *worker, mortise_error *err)
 	int r;
 
 	if (!showing)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	*showing = (struct showing){ worker, worker->turn };
 	worker->state = WORKER_SHOWS;
 	worker->shown = true;

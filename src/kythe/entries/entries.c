@@ -232,7 +232,7 @@ int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct
 	while (r == 0 && mor_json_next(&it))
 		r = read_member(&it, scratch, ret, err);
 	if (r == 0 && mor_buf_failed(scratch))
-		r = mor_fail(err, scratch->status, "out of memory");
+		r = mor_fail_memory(err);
 	ret->fact_value = mor_buf_view(scratch);
 	return r;
 }
@@ -382,7 +382,7 @@ int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor
 	while ((r = mor_entries_next(from, &entry, err)) > 0) {
 		r = mor_entry_write(&entry, to, &out);
 		if (r < 0)
-			return mor_fail(err, r, "out of memory");
+			return mor_fail_memory(err);
 		if (out.len >= BATCH && (r = flush(&out, sink, arg, &stats)) < 0)
 			return r;
 		stats.records++;

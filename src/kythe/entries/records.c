@@ -49,7 +49,7 @@ static int fill(struct mor_records *records, mortise_error *err)
 	records->taken = 0;
 	r = mor_buf_reserve(&records->buf, STEP);
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	n = records->read(records->arg, records->buf.data + records->buf.len, records->buf.cap - records->buf.len);
 	if (n < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, (int)-n, "reading entries");

@@ -504,6 +504,6 @@ int mor_verifier_add(struct mor_verifier *verifier, const char *file, struct mor
 		status = read_all(&reader);
 	mor_buf_fini(&reader.scratch);
 	if (status == MORTISE_ENOMEM)
-		mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", file);
+		mor_fail_memory_of(err, file);
 	return status;
 }

@@ -419,7 +419,7 @@ static void tell(const struct run *run, enum mor_verify_kind kind, const struct 
 {
 	mor_buf_byte(text, '\0');
 	run->tell(&(struct mor_verify_finding){ kind, run->v->files[goal->file], goal->line, goal->column,
-						mor_buf_failed(text) ? "out of memory" : text->data },
+						mor_buf_failed(text) ? mortise_status_text(MORTISE_ENOMEM) : text->data },
 		  run->arg);
 }
 
@@ -540,6 +540,6 @@ int mor_verifier_run(struct mor_verifier *verifier, mor_verify_fn *tell_fn, void
 		return mor_fail(err, r, "gave up after %llu steps: the goals leave too many ways open",
 				(unsigned long long)verifier->opt.steps);
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	return run.failed;
 }

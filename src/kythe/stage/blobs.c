@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "kythe/unit/digest.h"
 
 #define PIECE ((size_t)128 << 10)
 

@@ -84,7 +84,7 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	mor_buf_byte(&path, '\0');
 	if (mor_buf_failed(&path)) {
 		mor_buf_fini(&path);
-		mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		mor_fail_memory(err);
 		return NULL;
 	}
 	if (mode == MOR_STAGE_DIR && input->path[0] == '/') {
@@ -150,7 +150,7 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 
 	if (!prefix || mor_path_clean(ret->working_dir, prefix, &dir) < 0 || mor_buf_byte(&dir, '\0') < 0) {
 		mor_buf_fini(&dir);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	memmove(dir.data, dir.data + 1, dir.len - 1);
 	if (*dir.data && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir.data))
@@ -304,7 +304,7 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 {
 	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_item));
 	if (!ret->at)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	for (size_t i = 0; i < unit->input_count; i++) {
 		const struct mor_input *input = &unit->inputs[i];
 		struct mor_item *item = &ret->at[ret->count];
@@ -444,11 +444,11 @@ int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct
 	*ret = mor_zalloc(sizeof(**ret));
 	if (r < 0 || !*ret) {
 		mor_buf_fini(&working_dir);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	(*ret)->working_dir = mor_buf_detach(&working_dir);
 	if (!(*ret)->working_dir)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	if (!can_be_opened((*ret)->working_dir))
 		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
 	if (mode == MOR_STAGE_DIR)

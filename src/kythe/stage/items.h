@@ -4,7 +4,7 @@
 #ifndef MOR_KYTHE_STAGE_ITEMS_H
 #define MOR_KYTHE_STAGE_ITEMS_H
 
-#include "kythe/unit/digest.h"
+#include "base/digest.h"
 #include "kythe/stage/stage.h"
 
 struct mor_item {

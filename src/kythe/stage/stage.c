@@ -17,10 +17,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "kythe/unit/digest.h"
 #include "kythe/unit/path.h"
 #include "kythe/stage/blobs.h"
 #include "kythe/stage/items.h"
@@ -41,25 +42,6 @@ struct mor_stager {
 };
 
 /* ---- the stager ---- */
-
-static int make_parents(const char *path)
-{
-	char *copy = mor_strdup(path);
-	int r = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *slash = strchr(copy + 1, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			r = -errno;
-		*slash = '/';
-	}
-	if (r == 0 && mkdir(copy, 0700) < 0 && errno != EEXIST)
-		r = -errno;
-	mor_free(copy);
-	return r;
-}
 
 static int make_owner(struct mor_stager *stager)
 {
@@ -94,7 +76,7 @@ static void keep_apart(int dir)
 static int open_cache(struct mor_stager *stager, const char *cache)
 {
 	int top = -1;
-	int r = make_parents(cache);
+	int r = mor_dir_make_all(AT_FDCWD, cache, 0700);
 
 	if (r < 0)
 		return r;
@@ -104,12 +86,11 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return -errno;
-	r = mor_make_dir_at(top, "blobs", &stager->blobs.dir);
-	if (r == 0)
-		r = mor_make_dir_at(top, "stages", &stager->all_stages);
+	stager->blobs.dir = mor_dir_make_open(top, "blobs", 0700, O_RDONLY, NULL);
+	stager->all_stages = mor_dir_make_open(top, "stages", 0700, O_RDONLY, NULL);
 	mor_fd_close(&top);
-	if (r < 0)
-		return r;
+	if (stager->blobs.dir < 0 || stager->all_stages < 0)
+		return stager->blobs.dir < 0 ? stager->blobs.dir : stager->all_stages;
 	keep_apart(stager->all_stages); /* contents, too, are made there */
 	mor_remove_orphans(stager->all_stages);
 	r = make_owner(stager);
@@ -124,7 +105,7 @@ int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *er
 	int r;
 
 	if (!stager)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	stager->blobs.dir = stager->stages = stager->all_stages = -1;
 	r = open_cache(stager, cache);
 	if (r < 0) {
@@ -256,7 +237,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	int r;
 
 	if (!gone)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	fresh = gone + old->count;
 	mark_changes(old, now, gone, fresh);
 	/* What was a directory may be a file now: they go before anything is made. */
@@ -282,7 +263,7 @@ static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise
 {
 	stage->path = format_path(stager, stager->next++);
 	if (!stage->path)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	/* chmod: whatever the umask says. */
 	if (mkdir(stage->path, 0700) < 0 || chmod(stage->path, 0755) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
@@ -336,7 +317,7 @@ static int describe(struct mor_stage *stage, const struct mor_items *now, enum m
 	stage->working_dir = mode == MOR_STAGE_DIR ? join(stage->path, now->working_dir) : mor_strdup(now->working_dir);
 	mor_free(stage->directories);
 	stage->directories = mor_items_directories(now);
-	return stage->working_dir && stage->directories ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return stage->working_dir && stage->directories ? 0 : mor_fail_memory(err);
 }
 
 /* Takes the items. */
@@ -412,7 +393,7 @@ int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err
 	char *path = format_path(stager, stager->next++);
 
 	if (!path)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	if (mkdir(path, 0700) < 0) {
 		mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", path);
 		mor_free(path);

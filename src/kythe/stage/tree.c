@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "kythe/stage/own.h"
 
@@ -36,20 +37,13 @@ void mor_stage_tree_fini(struct mor_stage_tree *tree)
 	mor_fd_close(&tree->spare);
 }
 
-int mor_make_dir_at(int dir, const char *name, int *ret_fd)
-{
-	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	*ret_fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
-}
-
 /* ---- spare directories ---- */
 
 static bool open_spare(struct mor_stage_tree *tree)
 {
-	return tree->spare >= 0 ||
-	       (tree->parent >= 0 && mor_make_dir_at(tree->parent, tree->spare_name, &tree->spare) == 0);
+	if (tree->spare < 0 && tree->parent >= 0)
+		tree->spare = mor_dir_make_open(tree->parent, tree->spare_name, 0700, O_RDONLY, NULL);
+	return tree->spare >= 0;
 }
 
 static bool keep_spare(struct mor_stage_tree *tree, const char *path)
@@ -196,10 +190,9 @@ static int step_into(struct mor_stage_tree *tree, const char *name)
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT && (fd = take_spare(tree, dir, name)) < 0) {
-		int r = mor_make_dir_at(dir, name, &fd);
-
-		if (r < 0)
-			return r;
+		fd = mor_dir_make_open(dir, name, 0700, O_RDONLY, NULL);
+		if (fd < 0)
+			return fd;
 		fchmod(fd, 0755); /* whatever the umask says: it may be another user who looks */
 	}
 	if (fd < 0)

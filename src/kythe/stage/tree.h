@@ -31,6 +31,5 @@ void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_items *o
 int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item);
 int mor_stage_tree_make_dir(struct mor_stage_tree *tree, const char *path); /* with those above it; "" is fine */
 
-int mor_make_dir_at(int dir, const char *name, int *ret_fd); /* made, if need be, and opened; -errno */
 
 #endif

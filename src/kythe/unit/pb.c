@@ -216,7 +216,7 @@ int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes
 	if (r < 0)
 		return r;
 	ret->root = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.len ? (const uint8_t *)bytes.ptr : nothing);
-	return ret->root ? 0 : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	return ret->root ? 0 : mor_fail_memory(err);
 }
 
 void mor_pb_message_fini(struct mor_pb_message *message)

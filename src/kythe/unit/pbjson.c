@@ -80,7 +80,7 @@ static int refuse(struct reading *rd, const char *why)
 	char shown[300];
 
 	if (mor_buf_failed(&rd->where))
-		return mor_fail(rd->err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(rd->err);
 	mor_excerpt(mor_buf_view(&rd->where), shown, sizeof(shown));
 	return mor_fail(rd->err, MORTISE_EINPUT, "%s%s%s", shown, *shown ? ": " : "", why);
 }
@@ -309,7 +309,7 @@ int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescr
 	mor_buf_fini(&rd.where);
 	if (r == 0 && mor_buf_failed(out))
 		r = out->status;
-	return r == MORTISE_ENOMEM ? mor_fail(err, r, "out of memory") : r;
+	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 }
 
 /* ---- to JSON ---- */

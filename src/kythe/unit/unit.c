@@ -139,11 +139,11 @@ static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 	int r;
 
 	if (!loaded)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
 	r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
 	if (r == 0 && (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
-		mor_fail(err, r, "out of memory");
+		mor_fail_memory(err);
 	if (r < 0) {
 		mor_unit_free(&loaded->unit);
 		return r;

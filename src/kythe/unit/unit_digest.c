@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/error.h"
-#include "kythe/unit/digest.h"
 #include "kythe/unit/unit.h"
 #include "kythe/unit/unit_order.h"
 
@@ -83,7 +83,7 @@ int mor_unit_digest(const struct mor_unit *unit, char ret_hex[65], mortise_error
 	int r = mor_unit_order(unit, &order);
 
 	if (r < 0)
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	mor_digest_begin(&sha);
 	r = add_unit(&sha, unit, &order, err);
 	if (r == 0)

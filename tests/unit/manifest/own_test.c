@@ -204,7 +204,12 @@ static void test_config_home(void **state)
 	assert_int_equal(mor_manifest_load(&query, &m, &err), 0);
 	assert_string_equal(m->version, "home");
 	mor_manifest_free(m);
-	setenv("XDG_CONFIG_HOME", "xdg", 1);
+	setenv("XDG_CONFIG_HOME", "xdg", 1); /* not an absolute path: as if it were not set */
+	assert_int_equal(mor_manifest_load(&query, &m, &err), 0);
+	assert_string_equal(m->version, "home");
+	mor_manifest_free(m);
+	snprintf(home, sizeof(home), "%s/xdg", tree);
+	setenv("XDG_CONFIG_HOME", home, 1);
 	assert_int_equal(mor_manifest_load(&query, &m, &err), 0);
 	assert_string_equal(m->version, "xdg");
 	mor_manifest_free(m);

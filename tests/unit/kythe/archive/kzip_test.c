@@ -13,8 +13,8 @@
 #include <zip.h>
 
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/fd.h"
-#include "kythe/unit/digest.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/unit/units.h"
 

@@ -3,7 +3,7 @@
 #include "leak.h"
 
 #include "base/alloc.h"
-#include "kythe/unit/digest.h"
+#include "base/digest.h"
 #include "kythe/unit/path.h"
 
 static void test_clean(void **state)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kythe/unit/digest.h"
-
-#include <string.h>
+#include "base/digest.h"
 
 #include "base/text.h"
 
@@ -24,7 +22,16 @@ void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE])
 	mor_hex(raw, sizeof(raw), ret_hex);
 }
 
+void mor_digest_of(const void *bytes, size_t len, char ret_hex[MOR_DIGEST_SIZE])
+{
+	struct sha256_ctx sha;
+
+	mor_digest_begin(&sha);
+	mor_digest_add(&sha, bytes, len);
+	mor_digest_end(&sha, ret_hex);
+}
+
 bool mor_digest_valid(const char *text)
 {
-	return strspn(text, "0123456789abcdef") == MOR_DIGEST_HEX && text[MOR_DIGEST_HEX] == '\0';
+	return mor_hex_count(text) == MOR_DIGEST_HEX && text[MOR_DIGEST_HEX] == '\0';
 }

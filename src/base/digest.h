@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 as lower-case hex. */
-#ifndef MOR_KYTHE_UNIT_DIGEST_H
-#define MOR_KYTHE_UNIT_DIGEST_H
+#ifndef MOR_BASE_DIGEST_H
+#define MOR_BASE_DIGEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 void mor_digest_begin(struct sha256_ctx *sha);
 void mor_digest_add(struct sha256_ctx *sha, const void *bytes, size_t len);
 void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE]);
-bool mor_digest_valid(const char *text); /* 64 digits 0-9a-f and nothing else */
+void mor_digest_of(const void *bytes, size_t len, char ret_hex[MOR_DIGEST_SIZE]); /* all three in one */
+bool mor_digest_valid(const char *text); /* 64 lower-case digits and nothing else */
 
 #endif

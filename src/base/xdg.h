@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a user's files belong: the XDG Base Directory Specification. A variable that holds no absolute path does not
+ * count, as the specification wants it. */
+#ifndef MOR_BASE_XDG_H
+#define MOR_BASE_XDG_H
+
+enum mor_xdg {
+	MOR_XDG_CONFIG, /* $XDG_CONFIG_HOME, or ~/.config      */
+	MOR_XDG_STATE,  /* $XDG_STATE_HOME, or ~/.local/state  */
+	MOR_XDG_CACHE,  /* $XDG_CACHE_HOME, or ~/.cache        */
+};
+
+/* "HOME/" and what the format gives, for mor_free(). `instead` takes the place of the variables; NULL: they are asked.
+ * 0, MORTISE_ENOMEM, or MORTISE_ENOTFOUND: neither the variable nor HOME is an absolute path. */
+int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif
