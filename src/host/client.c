@@ -81,9 +81,9 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 	mor_excerpt(message->method, name, sizeof(name));
 	if (hello && message->kind == MOR_MSG_NOTE)
 		breach(plugin, message, batch, "\"%s\" without an id: there is nobody to answer", name);
-	else if (hello && plugin->was_ready)
+	else if (hello && plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
-	else if (!hello && !plugin->was_ready)
+	else if (!hello && !plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" before \"%s\"", name, mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO)->name);
 	else
 		return true;
@@ -95,13 +95,13 @@ void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, st
 	mortise_event event = { .type = MORTISE_EVENT_NOTE, .method = row->name, .params = { answer.ptr, answer.len } };
 
 	mor_timer_stop(&plugin->hello_timer);
-	mor_doc_free(plugin->hello);
-	plugin->hello = NULL;
+	mor_doc_free(plugin->life.hello);
+	plugin->life.hello = NULL;
 	/* Without memory describe will not show it; that is all. */
-	(void)mor_doc_parse(answer, 0, 0, &plugin->hello, NULL);
-	plugin->session.hello = plugin->hello ? mor_doc_root(plugin->hello) : NULL;
+	(void)mor_doc_parse(answer, 0, 0, &plugin->life.hello, NULL);
+	plugin->session.hello = plugin->life.hello ? mor_doc_root(plugin->life.hello) : NULL;
 	mor_event_full(plugin, &event);
-	if (plugin->state == MORTISE_GREETING && plugin->link)
+	if (plugin->state == MORTISE_GREETING && plugin->life.link)
 		mor_supervise_ready(plugin);
 }
 
@@ -115,27 +115,27 @@ static bool takes_work(const struct mor_method *row)
 bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 			  struct mor_batch *batch)
 {
-	if (!takes_work(row) || !plugin->work.row)
+	if (!takes_work(row) || !plugin->life.work.row)
 		return true;
 	breach(plugin, message, batch, "\"%s\" while another one is %s", row->name,
-	       plugin->work.handed_out ? "under way" : "waiting for its answer");
+	       plugin->life.work.handed_out ? "under way" : "waiting for its answer");
 	return false;
 }
 
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row)
 {
 	if (takes_work(row))
-		plugin->work = (struct mor_work){ .row = row };
+		plugin->life.work = (struct mor_work){ .row = row };
 }
 
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success)
 {
 	if (!takes_work(row))
 		return;
-	plugin->work.handed_out = success;
+	plugin->life.work.handed_out = success;
 	if (success && row->settle == MOR_BY_NOTE)
 		return;
-	plugin->work = (struct mor_work){ 0 };
+	plugin->life.work = (struct mor_work){ 0 };
 	if (success)
 		plugin->clean_exits = 0;
 }
@@ -144,8 +144,8 @@ bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *messa
 {
 	char name[64];
 
-	if (plugin->work.handed_out) {
-		plugin->work = (struct mor_work){ 0 };
+	if (plugin->life.work.handed_out) {
+		plugin->life.work = (struct mor_work){ 0 };
 		plugin->clean_exits = 0;
 		return true;
 	}
@@ -161,9 +161,9 @@ bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *messa
 
 bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how)
 {
-	bool asked = plugin->state == MORTISE_DRAINING && !plugin->walked_out;
+	bool asked = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_LEFT;
 
-	return plugin->restart.clean && how->clean && !asked && !plugin->work.handed_out && !plugin->truncated[0] &&
+	return plugin->restart.clean && how->clean && !asked && !plugin->life.work.handed_out && !plugin->life.truncated[0] &&
 	       !plugin->in_flight && mor_list_empty(&plugin->queue);
 }
 
@@ -176,7 +176,7 @@ enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_erro
 			 plugin->session.name, plugin->clean_exits);
 		return MORTISE_FAILED;
 	}
-	plugin->restart_ms = 0;
+	plugin->life.restart_ms = 0;
 	return MORTISE_BACKOFF;
 }
 
@@ -187,6 +187,6 @@ void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const
 	bool json = fault == MOR_FAULT_NO_MESSAGE;
 
 	mor_event_printf(plugin, MORTISE_EVENT_WARNING, "%s", text);
-	if (!plugin->gone && plugin->link && plugin->rung < MOR_RUNG_INPUT)
+	if (!plugin->gone && plugin->life.link && plugin->life.rung < MOR_RUNG_INPUT)
 		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, json ? -32600 : -32700, json ? "Invalid Request" : "Parse error");
 }

@@ -52,8 +52,8 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair(w, "framing", mor_framing_name(plugin->link_options.framing));
 	mor_w_pair(w, "state", mortise_state_name(plugin->state));
 	mor_w_key(w, "pid");
-	if (plugin->pid)
-		mor_w_int(w, plugin->pid);
+	if (plugin->life.pid)
+		mor_w_int(w, plugin->life.pid);
 	else
 		mor_w_null(w);
 	mor_w_key(w, "command");
@@ -166,7 +166,7 @@ static void confinement(const mortise_plugin *plugin, struct mor_writer *w)
 		{ "auto", "confined when it runs, in namespaces of its own where the kernel allows them" },
 		{ "direct", "not confined: it may do whatever this user may; its process group is killed with it" },
 	};
-	const struct mor_link *link = plugin->link;
+	const struct mor_link *link = plugin->life.link;
 	const char *level = link && link->level ? link->level : mor_level_name(plugin->policy.level);
 
 	mor_w_key(w, "confinement");
@@ -207,7 +207,7 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	counters(plugin, &w);
 	warnings(plugin, &w);
 	pair_text(&w, "last_error", plugin->last_error);
-	mor_w_pair(&w, "last_stderr", plugin->last_stderr);
+	mor_w_pair(&w, "last_stderr", plugin->life.last_stderr);
 	mor_w_end(&w);
 	if (mor_buf_failed(&out)) {
 		r = out.status;

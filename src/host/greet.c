@@ -44,7 +44,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 	mortise_error error;
 	int r;
 
-	plugin->greeting = row;
+	plugin->life.greeting = row;
 	if (!row) {
 		if (plugin->dialect->serve)
 			mor_client_await_hello(plugin);
@@ -57,7 +57,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name, mortise_status_text(r));
 	else
 		r = mor_call_internal(plugin, row, MOR_FOR_GREETING, params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
-	if (r < 0)
+	if (r < 0 && plugin->state == MORTISE_GREETING) /* else whoever taps has stopped it */
 		refuse(plugin, &error, (struct mor_slice){ 0 }, true);
 }
 
@@ -85,7 +85,7 @@ static void take_name(mortise_plugin *plugin)
 static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
-	struct mor_doc **place = row->role == MOR_ROLE_HELLO ? &plugin->hello : &plugin->init;
+	struct mor_doc **place = row->role == MOR_ROLE_HELLO ? &plugin->life.hello : &plugin->life.init;
 	struct mor_doc *doc = NULL;
 	int r;
 
@@ -126,7 +126,7 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 	const struct mor_method *row = call->method;
 	mortise_error error;
 
-	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->greeting != row)
+	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->life.greeting != row)
 		return; /* it died or is being stopped: told elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
@@ -139,6 +139,6 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		refuse(plugin, &error, verdict->result, mor_error_is_lack(&error));
 		return;
 	}
-	if (plugin->state == MORTISE_GREETING && plugin->link)
+	if (plugin->state == MORTISE_GREETING && plugin->life.link)
 		greet_with(plugin, next_row(plugin->dialect, row));
 }

@@ -93,18 +93,18 @@ static bool ping(mortise_plugin *plugin)
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
 
-	if (!row || plugin->health.pinging || plugin->state != MORTISE_READY)
+	if (!row || plugin->life.health.pinging || plugin->state != MORTISE_READY)
 		return false;
 	/* One that does not answer while it works finds one ping afterwards, not a heap of them. */
-	if (wants(plugin, MOR_ASK_LEARN) && beside && plugin->health.owed && !plugin->health.learned)
+	if (wants(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed && !plugin->life.health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
 		return false;
-	plugin->health.asked = true;
-	plugin->health.during = beside ? beside->id : 0;
-	plugin->health.pinging = mor_call_internal(plugin, row, MOR_FOR_PING,
+	plugin->life.health.asked = true;
+	plugin->life.health.during = beside ? beside->id : 0;
+	plugin->life.health.pinging = mor_call_internal(plugin, row, MOR_FOR_PING,
 						   params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) == 0;
-	return plugin->health.pinging;
+	return plugin->life.health.pinging;
 }
 
 static void rearm(mortise_plugin *plugin)
@@ -125,9 +125,6 @@ static void on_timer(struct mor_timer *timer)
 
 void mor_health_started(mortise_plugin *plugin)
 {
-	plugin->health.asked = plugin->health.pinging = plugin->health.holding = false;
-	plugin->health.learned = plugin->health.owed = false;
-	plugin->health.misses = 0;
 	mark(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
 	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
@@ -137,7 +134,6 @@ void mor_health_started(mortise_plugin *plugin)
 bool mor_health_ended(mortise_plugin *plugin, const char *why)
 {
 	mor_timer_stop(&plugin->health.timer);
-	plugin->health.pinging = plugin->health.holding = false;
 	return why && set_mark(plugin, 0, "error", why);
 }
 
@@ -148,7 +144,7 @@ void mor_health_tell_ended(mortise_plugin *plugin, const char *why)
 
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 {
-	struct mor_health_state *health = &plugin->health;
+	struct mor_health_life *health = &plugin->life.health;
 
 	if (health->holding)
 		return true;
@@ -161,7 +157,7 @@ bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 void mor_health_after_timeout(mortise_plugin *plugin)
 {
 	if (wants(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->state == MORTISE_READY && !plugin->in_flight)
-		plugin->health.holding = ping(plugin);
+		plugin->life.health.holding = ping(plugin);
 }
 
 /* ---- verdicts ---- */
@@ -219,7 +215,7 @@ static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 {
 	if (!wants(plugin, MOR_ASK_LEARN))
 		return false;
-	return plugin->last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->health.learned);
+	return plugin->life.last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->life.health.learned);
 }
 
 /* Whoever reads this wants to know why, and how to prevent it. */
@@ -231,11 +227,11 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 
 	if (call)
 		snprintf(beside, sizeof(beside), " while \"%.64s\" ran%s", call->name,
-			 plugin->health.learned ? ", although it has answered pings during a call before" : "");
+			 plugin->life.health.learned ? ", although it has answered pings during a call before" : "");
 	if (quirk)
 		snprintf(hint, sizeof(hint), " (quirks.%s = \"off\" leaves it alone)", quirk->name);
 	mor_fail(error, MORTISE_ETIMEOUT, "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
-		 plugin->session.name, plugin->health.misses, mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
+		 plugin->session.name, plugin->life.health.misses, mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -244,14 +240,14 @@ static void missed(mortise_plugin *plugin, const mortise_call *ping, const morti
 	unsigned most = plugin->dialect->watchdog ? plugin->dialect->watchdog->misses : 1;
 	mortise_error error;
 
-	plugin->health.owed = true;
+	plugin->life.health.owed = true;
 	if (is_excused(plugin, ping))
 		return;
-	plugin->health.misses++;
+	plugin->life.health.misses++;
 	mark(plugin, 0, "silent", why->text, NULL);
-	if (plugin->health.misses > most)
+	if (plugin->life.health.misses > most)
 		forget_late(plugin); /* nobody kills it: they must not pile up */
-	if (!wants(plugin, MOR_ASK_KILL) || plugin->health.misses < most)
+	if (!wants(plugin, MOR_ASK_KILL) || plugin->life.health.misses < most)
 		return;
 	explain_kill(plugin, &error);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
@@ -262,7 +258,7 @@ void mor_health_late(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	plugin->health.owed = false;
+	plugin->life.health.owed = false;
 	mor_call_unlink(call);
 	mor_call_recycle(plugin->host, call);
 }
@@ -270,21 +266,21 @@ void mor_health_late(mortise_call *call)
 void mor_health_heard(mortise_plugin *plugin)
 {
 	if (wants(plugin, MOR_ASK_LEARN))
-		plugin->health.misses = 0;
+		plugin->life.health.misses = 0;
 }
 
 void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	plugin->health.pinging = plugin->health.holding = false;
+	plugin->life.health.pinging = plugin->life.health.holding = false;
 	if (plugin->gone || plugin->state != MORTISE_READY)
 		return;
 	if (verdict->status == 0) {
-		plugin->health.misses = 0;
+		plugin->life.health.misses = 0;
 		forget_late(plugin); /* it has answered a later one */
-		plugin->health.owed = false;
-		plugin->health.learned |= is_running(plugin, plugin->health.during);
+		plugin->life.health.owed = false;
+		plugin->life.health.learned |= is_running(plugin, plugin->life.health.during);
 		judge(plugin, call->method, verdict->result);
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
 		plugin->health.unimplemented = true;

@@ -27,19 +27,23 @@ enum mor_ask {
 };
 
 struct mor_health_state {
-	int healthy;          /* 1, 0, -1: not known                                    */
-	bool unimplemented;   /* -32601: never asked again                              */
-	bool asked;           /* in this process                                        */
+	int healthy;          /* 1, 0, -1: not known                                */
+	int64_t since_ms;     /* since when that is so                              */
+	char status[32], reason[256];
+	bool unimplemented;   /* -32601: never asked again                          */
+	unsigned asks;        /* enum mor_ask, less what the quirk `watchdog` takes */
+	uint32_t every_ms;
+	struct mor_timer timer;
+};
+
+/* What of it is about one process. */
+struct mor_health_life {
+	bool asked;
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
-	unsigned asks;        /* enum mor_ask, less what the quirk `watchdog` takes     */
-	bool learned;         /* has answered a ping during a call, in this process     */
+	bool learned;         /* has answered a ping during a call                      */
 	bool owed;            /* a ping was given up and has not been answered since    */
 	int64_t during;       /* id of the call beside which the last ping went out; 0: none */
 	unsigned misses;
-	int64_t since_ms;
-	uint32_t every_ms;
-	char status[32], reason[256];
-	struct mor_timer timer;
 };
 
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */

@@ -36,7 +36,7 @@ static void tell(mortise_plugin *plugin, const char *what, uint64_t left_ms, con
 
 static int64_t left_ms(const mortise_plugin *plugin)
 {
-	return plugin->keep.since_ms + plugin->keep.total_ms - mor_loop_now_ms(plugin->host->loop);
+	return plugin->life.keep.since_ms + plugin->keep.total_ms - mor_loop_now_ms(plugin->host->loop);
 }
 
 static void wait_ms(mortise_plugin *plugin, int64_t ms)
@@ -49,7 +49,7 @@ static void announce(mortise_plugin *plugin)
 	int64_t left = left_ms(plugin);
 	char text[128], time[32];
 
-	plugin->keep.announced = true;
+	plugin->life.keep.announced = true;
 	wait_ms(plugin, left);
 	snprintf(text, sizeof(text), "the session ends in %s (limits.session gives it longer; 0: no limit)",
 		 mor_format_ms((uint64_t)(left + 999) / 1000 * 1000, time));
@@ -73,7 +73,7 @@ static void on_timer(struct mor_timer *timer)
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, keep.timer);
 
 	MOR_HOLD(plugin);
-	if (!plugin->keep.announced && left_ms(plugin) > 0)
+	if (!plugin->life.keep.announced && left_ms(plugin) > 0)
 		announce(plugin);
 	else
 		time_is_up(plugin);
@@ -81,21 +81,19 @@ static void on_timer(struct mor_timer *timer)
 
 static void begin(mortise_plugin *plugin)
 {
-	struct mor_keep_state *keep = &plugin->keep;
+	uint32_t total_ms = plugin->keep.total_ms;
 
-	keep->open = true;
-	keep->announced = false;
-	keep->since_ms = mor_loop_now_ms(plugin->host->loop);
-	if (keep->total_ms)
-		wait_ms(plugin, (int64_t)keep->total_ms - ANNOUNCED_MS);
-	tell(plugin, "begins", keep->total_ms ? keep->total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
+	plugin->life.keep = (struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
+	if (total_ms)
+		wait_ms(plugin, (int64_t)total_ms - ANNOUNCED_MS);
+	tell(plugin, "begins", total_ms ? total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
 }
 
 bool mor_keep_ended(mortise_plugin *plugin)
 {
-	bool open = plugin->keep.open;
+	bool open = plugin->life.keep.open;
 
-	plugin->keep.open = false;
+	plugin->life.keep.open = false;
 	mor_timer_stop(&plugin->keep.timer);
 	return open;
 }
@@ -109,7 +107,7 @@ void mor_keep_settled(mortise_plugin *plugin, bool keep)
 {
 	if (plugin->gone)
 		return;
-	if (keep && plugin->state == MORTISE_READY && !plugin->keep.open)
+	if (keep && plugin->state == MORTISE_READY && !plugin->life.keep.open)
 		begin(plugin);
 	else if ((!keep || plugin->state != MORTISE_READY) && mor_keep_ended(plugin))
 		mor_keep_tell_ended(plugin, "the session is over: the plugin waits for no further input");
@@ -117,7 +115,7 @@ void mor_keep_settled(mortise_plugin *plugin, bool keep)
 
 int mor_keep_check(const mortise_call *call, mortise_error *err)
 {
-	if (call->method->role != MOR_ROLE_INPUT || call->plugin->keep.open || (call->flags & MORTISE_RAW))
+	if (call->method->role != MOR_ROLE_INPUT || call->plugin->life.keep.open || (call->flags & MORTISE_RAW))
 		return 0;
 	return mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" refused: no session is open, the plugin has not asked for further input",
 			call->plugin->session.name, call->name);

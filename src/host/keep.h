@@ -18,10 +18,15 @@ struct mor_method;
 struct mor_value;
 
 struct mor_keep_state {
-	bool open, announced;
 	uint32_t total_ms;    /* 0: no limit */
-	int64_t since_ms;
 	struct mor_timer timer;
+};
+
+/* The conversation with one process. */
+struct mor_keep_life {
+	bool open;
+	bool announced;       /* that its time is nearly up */
+	int64_t since_ms;
 };
 
 /* Does this result, or this note's params, ask for a further turn? */

@@ -16,11 +16,11 @@ static uint32_t held_ms(mortise_plugin *plugin)
 {
 	int64_t rest;
 
-	if (!plugin->stop.hold || !plugin->link || plugin->end_seen)
+	if (!plugin->stop.hold || !plugin->life.link || plugin->life.end_seen)
 		return 0;
-	if (!plugin->link->closed)
-		plugin->link->ops->close_input(plugin->link);
-	rest = plugin->link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	if (!plugin->life.link->closed)
+		plugin->life.link->ops->close_input(plugin->life.link);
+	rest = plugin->life.link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
 	return rest > 0 ? (uint32_t)rest : 0;
 }
 
@@ -30,13 +30,13 @@ static void on_ladder(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
 
-	uint32_t rest = plugin->rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
+	uint32_t rest = plugin->life.rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
 
 	MOR_HOLD(plugin);
 	if (rest)
 		wait_on_rung(plugin, rest);
 	else
-		mor_ladder_climb(plugin, plugin->rung + 1);
+		mor_ladder_climb(plugin, plugin->life.rung + 1);
 }
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
@@ -46,7 +46,7 @@ static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
 
 static uint32_t until_term(const mortise_plugin *plugin)
 {
-	int64_t rest = plugin->ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	int64_t rest = plugin->life.ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
 
 	return rest > 0 ? (uint32_t)rest : 0;
 }
@@ -58,14 +58,14 @@ static bool say_bye(mortise_plugin *plugin)
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
 
-	while (plugin->was_ready && (plugin->bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->bye))) {
+	while (plugin->life.was_ready && (plugin->life.bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->life.bye))) {
 		mor_buf_reset(&params, 0);
-		if (plugin->bye->template && mor_template_fill(plugin, plugin->bye->template, NULL, &params) < 0)
+		if (plugin->life.bye->template && mor_template_fill(plugin, plugin->life.bye->template, NULL, &params) < 0)
 			return false;
-		if (mor_call_internal(plugin, plugin->bye, MOR_FOR_BYE,
+		if (mor_call_internal(plugin, plugin->life.bye, MOR_FOR_BYE,
 				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
 			return false;
-		if (!(plugin->bye->flags & MOR_M_NOTE))
+		if (!(plugin->life.bye->flags & MOR_M_NOTE))
 			return plugin->stop.bye_ms > 0;
 	}
 	return false;
@@ -76,12 +76,12 @@ void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 	uint32_t rest = until_term(plugin);
 	bool answered;
 
-	if (!plugin->link || plugin->end_seen)
+	if (!plugin->life.link || plugin->life.end_seen)
 		return;
 	if (rung == MOR_RUNG_BYE) {
-		plugin->rung = rung;
+		plugin->life.rung = rung;
 		answered = say_bye(plugin);
-		if (!plugin->link || plugin->rung != MOR_RUNG_BYE) /* whoever taps may have ended it, or climbed further */
+		if (!plugin->life.link || plugin->life.rung != MOR_RUNG_BYE) /* whoever taps may have ended it, or climbed further */
 			return;
 		if (answered) {
 			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
@@ -89,16 +89,16 @@ void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 		}
 		rung = MOR_RUNG_INPUT;
 	}
-	plugin->rung = rung;
+	plugin->life.rung = rung;
 	if (rung == MOR_RUNG_INPUT) {
-		plugin->link->ops->close_input(plugin->link);
+		plugin->life.link->ops->close_input(plugin->life.link);
 		wait_on_rung(plugin, rest);
 	} else if (rung == MOR_RUNG_TERM) {
-		plugin->link->ops->order(plugin->link, MOR_ORDER_TERM);
+		plugin->life.link->ops->order(plugin->life.link, MOR_ORDER_TERM);
 		wait_on_rung(plugin, plugin->stop.kill_ms);
 	} else {
 		mor_timer_stop(&plugin->ladder);
-		plugin->link->ops->order(plugin->link, MOR_ORDER_KILL);
+		plugin->life.link->ops->order(plugin->life.link, MOR_ORDER_KILL);
 	}
 }
 
@@ -106,11 +106,11 @@ void mor_ladder_bye_answered(mortise_call *bye)
 {
 	mortise_plugin *plugin = bye->plugin;
 
-	if (plugin->state != MORTISE_DRAINING || plugin->rung != MOR_RUNG_BYE || !plugin->link || plugin->end_seen)
+	if (plugin->state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link || plugin->life.end_seen)
 		return;
 	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
-	if (bye->method != plugin->bye || (plugin->bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	if (bye->method != plugin->life.bye || (plugin->life.bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
-	if (!say_bye(plugin) && plugin->rung == MOR_RUNG_BYE)
+	if (!say_bye(plugin) && plugin->life.rung == MOR_RUNG_BYE)
 		mor_ladder_climb(plugin, MOR_RUNG_INPUT);
 }

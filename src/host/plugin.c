@@ -95,11 +95,9 @@ static void free_memory(mortise_plugin *plugin)
 		mor_free(plugin->timeouts[i].method);
 	mor_free(plugin->timeouts);
 	mor_env_free(plugin->env);
-	mor_doc_free(plugin->hello);
-	mor_doc_free(plugin->init);
+	mor_life_fini(&plugin->life);
 	mor_free(plugin->said_name);
 	mor_call_table_fini(&plugin->table);
-	mor_buf_fini(&plugin->held);
 	mor_buf_fini(&plugin->failure_data);
 	mor_policy_fini(&plugin->policy);
 	mor_rows_free(plugin);
@@ -182,6 +180,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	if (!plugin)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
 	plugin->host = host;
+	mor_life_begin(plugin);
 	plugin->owner = mor_owner_ref(host->owner);
 	mor_list_init(&plugin->queue);
 	mor_list_init(&plugin->writing);
@@ -219,9 +218,9 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	plugin->state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
 	release_timers(plugin);
-	if (plugin->link)
-		plugin->link->ops->free(plugin->link);
-	plugin->link = NULL;
+	if (plugin->life.link)
+		plugin->life.link->ops->free(plugin->life.link);
+	plugin->life.link = NULL;
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
 	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);
@@ -267,8 +266,8 @@ int mortise_plugin_pause(mortise_plugin *plugin, int on)
 	if (r < 0)
 		return r;
 	plugin->paused = on != 0;
-	if (plugin->link)
-		plugin->link->ops->pause(plugin->link, plugin->paused);
+	if (plugin->life.link)
+		plugin->life.link->ops->pause(plugin->life.link, plugin->paused);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 #include "host/health.h"
 #include "host/host.h"
 #include "host/keep.h"
-#include "host/ladder.h"
+#include "host/life.h"
 #include "host/link.h"
 #include "host/policy.h"
 #include "loop/loop.h"
@@ -33,11 +33,6 @@ struct mor_counters {
 struct mor_timeout {
 	char *method;
 	uint32_t ms;
-};
-
-struct mor_work { /* what the plugin has taken (TAKE) */
-	const struct mor_method *row; /* NULL: the place is free */
-	bool handed_out;              /* answered: until DONE it is under way */
 };
 
 #define MOR_DEATHS 64 /* the highest restart intensity */
@@ -67,67 +62,43 @@ struct mortise_plugin {
 	unsigned max_in_flight;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
+	bool replies_to_notes;       /* a quirk: an id on a note gets null for an answer */
 	/* how it is */
-	struct mor_link *link;       /* NULL: no process */
 	enum mortise_state state;
-	int64_t state_ms;
-	int pid;
-	bool end_seen;               /* on_end came: nobody to signal any more */
-	uint64_t written;            /* bytes that the last link's pipe had taken */
+	int64_t state_ms;            /* since when */
+	struct mor_life life;        /* of its process, or of the last one */
+	struct mor_health_state health;
+	struct mor_keep_state keep;
+	struct mor_counters counters;
+	bool paused;                 /* by the embedder */
+	char *said_name; /* of the first greeting, where nothing else names it; stays: the embedder may hold it */
 	/* calls */
 	struct mor_list queue, writing, flight;
 	struct mor_list dooms;       /* what is still to be told to calls that ended with a process */
 	struct mor_task pump;        /* what of the queue is still to be sent */
+	bool pumping;
 	struct mor_call_table table;
 	unsigned in_flight;          /* slots taken, ghosts included */
 	unsigned waiting;            /* in the queue */
 	size_t waiting_bytes;        /* their params */
-	int64_t next_id;
-	int64_t last_sign_ms;        /* any message */
-	int64_t last_word_ms;        /* any but the answer to a ping */
-	unsigned unanswered;         /* calls given up in a row, while it said other things */
-	/* one process per call: shape.c */
-	bool spent;                  /* this process has got its call; the next call gets the next process */
-	bool resumes;                /* DRAINING is the end of one run, not of the plugin: calls may wait  */
-	struct mor_buf held;         /* ONE_CALL: the answer, until the exit tells whether it counts       */
-	bool pumping;
 	const struct mor_method *last_row; /* what last_action means; NULL: not known */
 	char last_action[40];
-	/* greeting */
-	const struct mor_method *greeting;
-	struct mor_doc *hello, *init;
-	char *said_name; /* of the first greeting, where nothing else names it; stays: the embedder may hold it */
-	/* ladder and restart */
-	enum mor_rung rung;
-	const struct mor_method *bye; /* the goodbye that was said last */
-	enum mortise_state after_drain;
-	int64_t ladder_ms;
-	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
-	const char *broken;
-	int64_t deaths[MOR_DEATHS];
-	unsigned death_count, backoff_step;
-	unsigned clean_exits;        /* in a row, without work between                       */
-	int32_t restart_ms;          /* until the restart that follows; -1: as the backoff says */
-	struct mor_work work;
-	bool deaf;                   /* after a breach: what still comes is read and discarded  */
-	bool walked_out;             /* it closed its stdout by itself with nothing under way   */
-	struct mor_health_state health;
-	struct mor_keep_state keep;
-	bool replies_to_notes;       /* a quirk: an id on a note gets null for an answer */
-	bool failed_without_ref;     /* the last message was such a FAIL note */
+	/* what it asked, what it was ordered */
 	struct mor_list requests;
 	unsigned open_requests;
 	struct mor_list views;       /* orders that wait for their answer, in their order */
-	mortise_pool *pool;          /* whose worker it is; NULL: nobody's */
-	unsigned pool_load;          /* calls that its pool has given it */
-	bool unproven;               /* this process has not been given a call */
-	bool came_to_nothing;        /* the last process ended unproven */
-	struct mor_counters counters;
-	bool paused, was_ready, lax_told; /* the last two: in this process */
+	/* ends and restarts */
+	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
+	int64_t deaths[MOR_DEATHS];
+	unsigned death_count, backoff_step;
+	unsigned clean_exits;        /* in a row, without work between                       */
 	mortise_error failure;       /* why it is FAILED, or what ended its last process */
 	struct mor_buf failure_data; /* the error's data, where there were any */
-	int cause;                   /* why this process goes down, as a status; 0: it does not, or was asked to */
-	char last_error[512], last_stderr[256], truncated[192];
+	char last_error[512];
+	/* its pool */
+	mortise_pool *pool;          /* whose worker it is; NULL: nobody's */
+	unsigned pool_load;          /* calls that its pool has given it */
+	bool came_to_nothing;        /* the last process ended unproven */
 };
 
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */

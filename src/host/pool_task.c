@@ -14,7 +14,7 @@
 
 static bool has_failed(const mortise_plugin *worker)
 {
-	return worker->state == MORTISE_FAILED || (worker->state == MORTISE_DRAINING && worker->after_drain == MORTISE_FAILED);
+	return worker->state == MORTISE_FAILED || (worker->state == MORTISE_DRAINING && worker->life.drain == MOR_DRAIN_GIVEN_UP);
 }
 
 static bool is_coming(const mortise_plugin *worker)
@@ -47,12 +47,12 @@ static unsigned load_of(const mortise_plugin *worker)
 /* One whose pipe broke stays READY for a moment, until its exit tells why; idle as it looks, it takes nothing any more. */
 static bool is_whole(const mortise_plugin *worker)
 {
-	return is_ready(worker) && !worker->broken && worker->link && !worker->link->input_broken;
+	return is_ready(worker) && !worker->life.broken && worker->life.link && !worker->life.link->input_broken;
 }
 
 static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
 {
-	return is_whole(worker) && !worker->spent && load_of(worker) < pool->per_worker;
+	return is_whole(worker) && !worker->life.spent && load_of(worker) < pool->per_worker;
 }
 
 /* One whose last process came to nothing is left alone as long as others do the work: nothing would pace its starts. */
@@ -81,10 +81,10 @@ void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
 	bool was_up = from == MORTISE_STARTING || from == MORTISE_GREETING || from == MORTISE_READY;
 
 	if (was_up && !is_coming(worker) && !is_ready(worker)) {
-		worker->came_to_nothing = worker->unproven;
-		if (worker->unproven)
+		worker->came_to_nothing = worker->life.unproven;
+		if (worker->life.unproven)
 			pool->blamed = worker;
-		if (worker->unproven && !count_if(pool, is_ready))
+		if (worker->life.unproven && !count_if(pool, is_ready))
 			pool->vain_starts += may_do_better(worker) ? 1 : patience(pool) + 1;
 	}
 	if (has_failed(worker))

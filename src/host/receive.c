@@ -32,7 +32,7 @@ void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice
 /* A pong says that the plugin lives, not that it gets on with its work: some answer pings beside a call that hangs. */
 static void note_word(mortise_plugin *plugin)
 {
-	plugin->last_word_ms = plugin->last_sign_ms;
+	plugin->life.last_word_ms = plugin->life.last_sign_ms;
 }
 
 /* ---- replies ---- */
@@ -61,7 +61,7 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 
 	if (call && call->purpose != MOR_FOR_PING) {
 		note_word(plugin);
-		plugin->unanswered = 0;
+		plugin->life.unanswered = 0;
 	}
 	if (call)
 		mor_call_answer(call, message);
@@ -90,14 +90,14 @@ static int64_t note_ref(const struct note *note)
 /* Names a call of ours, whether it still runs or not. */
 static bool refers(const struct note *note)
 {
-	return note_ref(note) > 0 && note_ref(note) <= note->plugin->next_id;
+	return note_ref(note) > 0 && note_ref(note) <= note->plugin->life.next_id;
 }
 
 /* Can the plugin have read the call when it wrote the note? Not what lay in its stdout before the call's last byte was
  * written, and not while some of the call still lies in its stdin. Else it can: the rest nobody knows but the plugin. */
 static bool may_know(const struct note *note, const mortise_call *call)
 {
-	struct mor_link *link = note->plugin->link;
+	struct mor_link *link = note->plugin->life.link;
 
 	if (call->state == MOR_CALL_WRITING || !link || link->at < call->older)
 		return false;
@@ -167,7 +167,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	}
 	verdict.result = mor_buf_view(&data);
 	verdict.keep = !failed && mor_keep_asked(note->row, root);
-	note->plugin->failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
+	note->plugin->life.failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
 	if (failed) {
 		const struct mor_value *why = note->says->why ? mor_json_at(root, note->says->why) : NULL;
 
@@ -244,10 +244,10 @@ static void log_note(const struct note *note)
 
 static void call_note(const struct note *note)
 {
-	bool echo = note->plugin->failed_without_ref && note->row->role == MOR_ROLE_DONE && !refers(note);
+	bool echo = note->plugin->life.failed_without_ref && note->row->role == MOR_ROLE_DONE && !refers(note);
 	mortise_call *call = echo ? NULL : note_call(note);
 
-	note->plugin->failed_without_ref = false;
+	note->plugin->life.failed_without_ref = false;
 	if (echo) {
 		/* A failure told twice, by FAIL and then by DONE: the second must not hit the next call. */
 		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
@@ -321,21 +321,21 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	mortise_plugin *plugin = arg;
 
 	MOR_HOLD(plugin);
-	plugin->last_sign_ms = mor_loop_now_ms(plugin->host->loop);
+	plugin->life.last_sign_ms = mor_loop_now_ms(plugin->host->loop);
 	plugin->counters.bytes_in += message->whole.len;
 	mor_event_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
-		plugin->failed_without_ref = false;
-	if (!plugin->deaf && !plugin->gone) /* whoever taps may have released it */
+		plugin->life.failed_without_ref = false;
+	if (!plugin->life.deaf && !plugin->gone) /* whoever taps may have released it */
 		mor_receive_route(plugin, message);
 }
 
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message)
 {
-	if (message->lax && !plugin->lax_told)
+	if (message->lax && !plugin->life.lax_told)
 		mor_event(plugin, MORTISE_EVENT_WARNING, "a message without \"jsonrpc\": \"2.0\"");
-	plugin->lax_told |= message->lax; /* once per process: such a plugin does it every time */
+	plugin->life.lax_told |= message->lax; /* once per process: such a plugin does it every time */
 	switch (message->kind) {
 	case MOR_MSG_RESULT:
 	case MOR_MSG_ERROR:
@@ -380,8 +380,8 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	plugin->last_sign_ms = plugin->last_word_ms = mor_loop_now_ms(plugin->host->loop);
-	if (plugin->deaf)
+	plugin->life.last_sign_ms = plugin->life.last_word_ms = mor_loop_now_ms(plugin->host->loop);
+	if (plugin->life.deaf)
 		return;
 	switch (fault) {
 	case MOR_FAULT_BAD_JSON:
@@ -400,7 +400,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 		break;
 	case MOR_FAULT_TRUNCATED:
 		/* The end of the process follows and takes this text along. */
-		snprintf(plugin->truncated, sizeof(plugin->truncated), "%s", text);
+		snprintf(plugin->life.truncated, sizeof(plugin->life.truncated), "%s", text);
 		break;
 	}
 }

@@ -28,10 +28,10 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	mortise_error error;
 	int r;
 
-	if (!plugin->link || plugin->end_seen)
+	if (!plugin->life.link || plugin->life.end_seen)
 		return MORTISE_ECLOSED;
 	mor_event_tap(plugin, MORTISE_TO_PLUGIN, body);
-	r = plugin->link ? plugin->link->ops->send(plugin->link, body) : MORTISE_ECLOSED; /* released by who taps */
+	r = plugin->life.link ? plugin->life.link->ops->send(plugin->life.link, body) : MORTISE_ECLOSED; /* released by who taps */
 	if (r == 0)
 		plugin->counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {
@@ -259,7 +259,7 @@ static void receive_as_note(mortise_plugin *plugin, const struct mor_message *me
 
 	mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
 							 .params = message->params, .whole = message->whole });
-	if (plugin->replies_to_notes && !plugin->deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
+	if (plugin->replies_to_notes && !plugin->life.deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
 		send_answer(plugin, batch, &body);
 }
 
@@ -367,7 +367,7 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
-	if (plugin->rung >= MOR_RUNG_INPUT) {
+	if (plugin->life.rung >= MOR_RUNG_INPUT) {
 		mor_receive_drop(plugin, "a request that cannot be answered: its stdin is closed", message->id);
 		return;
 	}
@@ -408,7 +408,7 @@ static void refuse_rest(mortise_plugin *plugin, struct mor_batch *batch, size_t 
 		snprintf(text, sizeof(text), "the answers to the first %zu elements of a batch are %d bytes and more: the rest of it was not looked at",
 			 count, MOR_BATCH_BYTES);
 	mor_event(plugin, MORTISE_EVENT_WARNING, text);
-	if (!plugin->gone && plugin->link)
+	if (!plugin->gone && plugin->life.link)
 		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, text);
 }
 
@@ -421,7 +421,7 @@ void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message
 	if (!batch)
 		return;
 	batch->open = 1;
-	for (; !plugin->gone && plugin->link && !plugin->deaf && mor_batch_next(message->whole, &pos, &element); count++) {
+	for (; !plugin->gone && plugin->life.link && !plugin->life.deaf && mor_batch_next(message->whole, &pos, &element); count++) {
 		if (batch_is_full(batch, count)) {
 			refuse_rest(plugin, batch, count);
 			break;
@@ -429,7 +429,7 @@ void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message
 		receive_element(plugin, element, batch);
 	}
 	/* JSON-RPC 2.0: an empty batch is one invalid request, answered by one object, not an array. */
-	if (!count && plugin->link)
+	if (!count && plugin->life.link)
 		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, -32600, "Invalid Request");
-	batch_done(plugin->gone || !plugin->link ? NULL : plugin, batch);
+	batch_done(plugin->gone || !plugin->life.link ? NULL : plugin, batch);
 }

@@ -21,7 +21,7 @@
 
 static bool slot_free(const mortise_plugin *plugin)
 {
-	if (plugin->spent)
+	if (plugin->life.spent)
 		return false;
 	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
 }
@@ -29,11 +29,11 @@ static bool slot_free(const mortise_plugin *plugin)
 static int64_t next_id(mortise_plugin *plugin)
 {
 	do {
-		if (plugin->next_id >= INT32_MAX)
-			plugin->next_id = 0;
-		plugin->next_id++;
-	} while (mor_call_table_find(&plugin->table, plugin->next_id));
-	return plugin->next_id;
+		if (plugin->life.next_id >= INT32_MAX)
+			plugin->life.next_id = 0;
+		plugin->life.next_id++;
+	} while (mor_call_table_find(&plugin->table, plugin->life.next_id));
+	return plugin->life.next_id;
 }
 
 /* Absent, or one line. JSON allows raw newlines between tokens only, so cutting them is safe. */
@@ -71,7 +71,7 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 
 	if (r == MORTISE_EOVERLOAD)
 		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read", plugin->session.name,
-				call->name, mor_format_bytes(plugin->link->queued - plugin->link->written, limit));
+				call->name, mor_format_bytes(plugin->life.link->queued - plugin->life.link->written, limit));
 	if (r == MORTISE_ELIMIT)
 		return mor_fail(err, r, "%s: \"%s\" not sent: larger than the limit of %s for one message (limits.send)",
 				plugin->session.name, call->name,
@@ -83,15 +83,15 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 /* The id goes back: a call that holds one is in the table. */
 static int not_sent(mortise_call *call, int r, mortise_error *err)
 {
-	if (call->id && call->id == call->plugin->next_id)
-		call->plugin->next_id--;
+	if (call->id && call->id == call->plugin->life.next_id)
+		call->plugin->life.next_id--;
 	call->id = 0;
 	return send_error(call, r, err);
 }
 
 static int send_to_link(mortise_call *call, struct mor_slice body)
 {
-	struct mor_link *link = call->plugin->link;
+	struct mor_link *link = call->plugin->life.link;
 
 	call->begin = link->queued;
 	return link->ops->send(link, body);
@@ -107,7 +107,7 @@ static int send_tapped(mortise_call *call)
 
 	host->compose = (struct mor_buf)MOR_BUF_INIT;
 	mor_event_show(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&body));
-	r = plugin->link ? send_to_link(call, mor_buf_view(&body)) : MORTISE_ECLOSED;
+	r = plugin->life.link ? send_to_link(call, mor_buf_view(&body)) : MORTISE_ECLOSED;
 	mor_buf_fini(&host->compose);
 	host->compose = body;
 	return r;
@@ -121,7 +121,7 @@ static void occupy_slot(mortise_call *call, bool on)
 	if (!(call->flags & MORTISE_NOTIFY) && !call->no_slot)
 		plugin->in_flight += on ? 1 : -1u;
 	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
-		plugin->spent = on;
+		plugin->life.spent = on;
 }
 
 int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
@@ -130,7 +130,7 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 	bool note = call->flags & MORTISE_NOTIFY;
 	int r;
 
-	if (!plugin->link) /* released by whoever was told of what was sent before it */
+	if (!plugin->life.link) /* released by whoever was told of what was sent before it */
 		return send_error(call, MORTISE_ECLOSED, err);
 	call->id = note ? 0 : next_id(plugin);
 	r = compose_call(call, params);
@@ -147,11 +147,11 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 		return not_sent(call, r, err);
 	}
 	plugin->counters.bytes_out += plugin->host->compose.len;
-	call->end = plugin->link->queued;
+	call->end = plugin->life.link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
 	if (call->purpose == MOR_FOR_USER) {
-		plugin->unproven = false;
+		plugin->life.unproven = false;
 		if (!mor_shape_is_session(plugin))
 			mor_shape_sent(plugin);
 	}
@@ -192,7 +192,7 @@ int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
 			*err = plugin->failure;
 		return plugin->failure.code;
 	}
-	if (plugin->state == MORTISE_DRAINING && plugin->after_drain != MORTISE_BACKOFF && !plugin->resumes)
+	if (plugin->state == MORTISE_DRAINING && !mor_drain_lets_wait(plugin->life.drain))
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
 	return 0;
 }
@@ -315,7 +315,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 		if (call->state == MOR_CALL_LATE)
 			continue;
 		call->state = MOR_CALL_SENT;
-		call->older = plugin->link->older;
+		call->older = plugin->life.link->older;
 		call->reached = true;
 		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
 		if (call->flags & MORTISE_NOTIFY)

@@ -230,7 +230,6 @@ static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect
 	plugin->health.asks = asks_of(dialect);
 	plugin->health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms : dialect->health ? dialect->health->every_ms : 0;
 	plugin->keep.total_ms = dialect->conversation ? dialect->conversation->total_ms : 0;
-	plugin->restart_ms = -1;
 	take_link(plugin, dialect);
 }
 

@@ -126,7 +126,7 @@ void mor_call_unlink(mortise_call *call)
 	call->due_ms = 0;
 	mor_call_leave_queue(call);
 	if (call->state == MOR_CALL_WRITING)
-		call->reached = call->begin < (plugin->link ? plugin->link->written : plugin->written);
+		call->reached = call->begin < (plugin->life.link ? plugin->life.link->written : plugin->life.written);
 	mor_list_remove(&call->node);
 	if (call->id) {
 		mor_call_table_remove(&plugin->table, call);
@@ -302,8 +302,8 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
 	char more[320] = "", mute[MOR_MUTE_SIZE];
 
-	if (plugin->last_stderr[0])
-		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->last_stderr);
+	if (plugin->life.last_stderr[0])
+		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->life.last_stderr);
 	if (owes_ack(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s", plugin->session.name, call->name, ms, more);
 	else if (total_ms(call) && took >= total_ms(call))
@@ -311,7 +311,7 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 			 total_ms(call) == plugin->keep.total_ms ? " (limits.session gives it longer; 0: no limit)" : "", more);
 	else
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s%s",
-			 plugin->session.name, plugin->held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
+			 plugin->session.name, plugin->life.held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
 			 call->name, mor_plugin_mute(plugin, mute), more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
@@ -349,10 +349,10 @@ static void queue_timed_out(mortise_call *call)
 static void late_timed_out(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
-	bool talks = plugin->last_sign_ms > call->late_since_ms;
+	bool talks = plugin->life.last_sign_ms > call->late_since_ms;
 	char why[256];
 
-	if (talks && ++plugin->unanswered < UNANSWERED_MAX) {
+	if (talks && ++plugin->life.unanswered < UNANSWERED_MAX) {
 		mor_call_release(call);
 		return;
 	}
@@ -369,8 +369,8 @@ static int64_t deadline(const mortise_call *call)
 	const struct mor_timing *timing = mor_timing_of(call->method);
 	int64_t from = call->sent_ms, due;
 
-	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->last_word_ms > from)
-		from = call->plugin->last_word_ms;
+	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->life.last_word_ms > from)
+		from = call->plugin->life.last_word_ms;
 	if (timing->clock == MOR_FROM_PIECE && call->piece_ms > from)
 		from = call->piece_ms;
 	if (owes_ack(call))

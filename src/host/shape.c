@@ -20,9 +20,9 @@
 
 void mor_shape_sent(mortise_plugin *plugin)
 {
-	plugin->spent = true;
+	plugin->life.spent = true;
 	if (plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)
-		plugin->link->ops->close_input(plugin->link); /* once the request is written */
+		plugin->life.link->ops->close_input(plugin->life.link); /* once the request is written */
 }
 
 bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
@@ -31,31 +31,30 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 
 	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
 		return false;
-	if (plugin->held.len) {
+	if (plugin->life.held.len) {
 		plugin->counters.dropped++;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "a second answer to \"%s\"", call->name);
 		return true;
 	}
-	return mor_buf_slice(&plugin->held, message->whole) == 0;
+	return mor_buf_slice(&plugin->life.held, message->whole) == 0;
 }
 
 /* With a process still there: ONE_CALL's call was given up, ONE_RUN's is over. */
 void mor_shape_settled(mortise_plugin *plugin)
 {
-	if (mor_shape_is_session(plugin) || !plugin->spent || !plugin->link || plugin->state != MORTISE_READY)
+	if (mor_shape_is_session(plugin) || !plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
 		return;
-	plugin->resumes = true;
-	mor_supervise_stop(plugin, plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MORTISE_STOPPED,
+	mor_supervise_stop(plugin, plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MOR_DRAIN_SPENT,
 			   "its call is over");
 }
 
 /* What becomes of a call whose process has ended without a word. */
 static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->spent)
+	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
 		return;
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->session.name, how->text,
-		 plugin->truncated[0] ? "; " : "", plugin->truncated,
+		 plugin->life.truncated[0] ? "; " : "", plugin->life.truncated,
 		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
 		 plugin->counters.noise_bytes ? "--verbose shows it" : "");
 }
@@ -85,24 +84,24 @@ static void start_next(mortise_plugin *plugin)
 
 void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
 {
-	bool stopped = plugin->state == MORTISE_DRAINING && !plugin->resumes;
-	bool early = plugin->state != MORTISE_DRAINING && !plugin->spent; /* by itself, before anybody could call it */
-	mortise_call *call = plugin->spent ? mor_call_only(plugin) : NULL;
-	struct mor_buf held = plugin->held;
+	bool stopped = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_SPENT;
+	bool early = plugin->state != MORTISE_DRAINING && !plugin->life.spent; /* by itself, before anybody could call it */
+	mortise_call *call = plugin->life.spent ? mor_call_only(plugin) : NULL;
+	struct mor_buf held = plugin->life.held;
 	mortise_error error = *said;
 	struct mor_list taken;
 
-	plugin->held = (struct mor_buf)MOR_BUF_INIT;
+	plugin->life.held = (struct mor_buf)MOR_BUF_INIT;
 	if (call && !held.len)
 		describe_silence(plugin, how, &error);
 	if (early)
-		plugin->cause = error.code;
+		plugin->life.cause = error.code;
 	if (early || (call && !(held.len && how->clean)))
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_drop_link(plugin);
 	/* A process that never got so far as to be called would not do better next time. */
-	mor_call_take(plugin, &taken, stopped || !plugin->spent);
+	mor_call_take(plugin, &taken, stopped || !plugin->life.spent);
 	mor_health_ended(plugin, NULL);
 	mor_state_set(plugin, MORTISE_STOPPED, how->text);
 	if (call && call->state != MOR_CALL_LATE && held.len && how->clean)

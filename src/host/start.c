@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/host.h"
-#include "host/ladder.h"
+#include "host/life.h"
 #include "host/plugin.h"
 #include "host/shape.h"
 #include "host/state.h"
@@ -83,34 +83,12 @@ void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, 
 		return;
 	if (next == MORTISE_BACKOFF)
 		mor_plugin_set_timer(plugin, &plugin->restart_timer,
-				     plugin->restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->restart_ms, on_restart);
+				     plugin->life.restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->life.restart_ms, on_restart);
 	else
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
 }
 
 /* ---- starting ---- */
-
-static void forget_last_process(mortise_plugin *plugin)
-{
-	plugin->next_id = 0;
-	plugin->last_sign_ms = plugin->last_word_ms = 0;
-	plugin->unanswered = 0;
-	plugin->end_seen = plugin->was_ready = plugin->lax_told = plugin->deaf = plugin->walked_out = false;
-	plugin->spent = plugin->resumes = false;
-	plugin->unproven = true;
-	plugin->written = 0;
-	plugin->work = (struct mor_work){ 0 };
-	plugin->restart_ms = -1;
-	plugin->broken = NULL;
-	plugin->cause = 0;
-	plugin->rung = MOR_RUNG_NONE;
-	plugin->bye = NULL;
-	plugin->last_stderr[0] = plugin->truncated[0] = '\0';
-	plugin->session.hello = plugin->session.init = NULL;
-	plugin->hello = mor_doc_free(plugin->hello);
-	plugin->init = mor_doc_free(plugin->init);
-	mor_buf_fini(&plugin->held);
-}
 
 /* What is wrong will be wrong next time, too. What is only lacking may be there in a moment: that is a death like others. */
 static int start_failed(mortise_plugin *plugin, mortise_error *error)
@@ -118,12 +96,12 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 	mortise_error failure;
 	enum mortise_state next = MORTISE_FAILED;
 
-	if (plugin->link)
-		plugin->link->ops->free(plugin->link);
-	plugin->link = NULL;
+	if (plugin->life.link)
+		plugin->life.link->ops->free(plugin->life.link);
+	plugin->life.link = NULL;
 	mor_fail_prefix(error, plugin->session.name);
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
-	plugin->cause = error->code;
+	plugin->life.cause = error->code;
 	failure = *error;
 	if (mor_error_is_lack(error))
 		next = mor_supervise_after_death(plugin, &failure);
@@ -135,12 +113,12 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
-	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->link);
+	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));
 	r = mor_manifest_prepare(plugin->manifest, err);
-	return r < 0 ? r : plugin->link->ops->start(plugin->link, err);
+	return r < 0 ? r : plugin->life.link->ops->start(plugin->life.link, err);
 }
 
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
@@ -150,19 +128,19 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 
 	if (plugin->state == MORTISE_DRAINING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
-	if (plugin->link || plugin->state == MORTISE_STARTING)
+	if (plugin->life.link || plugin->state == MORTISE_STARTING)
 		return 0;
 	mor_timer_stop(&plugin->restart_timer);
-	forget_last_process(plugin);
+	mor_life_begin(plugin);
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	/* Whoever was told may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started", plugin->session.name);
-	if (plugin->link)
+	if (plugin->life.link)
 		return 0;
 	r = make_process(plugin, &error);
 	if (r == 0) {
-		plugin->link->ops->pause(plugin->link, plugin->paused);
+		plugin->life.link->ops->pause(plugin->life.link, plugin->paused);
 		return 0;
 	}
 	r = start_failed(plugin, &error);

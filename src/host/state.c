@@ -49,7 +49,7 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 		.state = to,
 		.previous = plugin->state,
 		.text = why,
-		.code = to == MORTISE_STOPPED || to >= MORTISE_DRAINING ? plugin->cause : 0,
+		.code = to == MORTISE_STOPPED || to >= MORTISE_DRAINING ? plugin->life.cause : 0,
 	};
 
 	assert(mor_state_may(plugin->state, to));

@@ -33,7 +33,7 @@
 static void remember_stderr(mortise_plugin *plugin, const char *line)
 {
 	if (*line)
-		snprintf(plugin->last_stderr, sizeof(plugin->last_stderr), "%s", line);
+		snprintf(plugin->life.last_stderr, sizeof(plugin->life.last_stderr), "%s", line);
 }
 
 /* ---- starting ---- */
@@ -43,17 +43,17 @@ static void on_started(void *arg, int pid)
 	mortise_plugin *plugin = arg;
 
 	MOR_HOLD(plugin);
-	plugin->pid = pid;
+	plugin->life.pid = pid;
 	if (plugin->state != MORTISE_STARTING)
 		return;
 	mor_state_set(plugin, MORTISE_GREETING, "started");
-	if (plugin->state == MORTISE_GREETING && plugin->link)
+	if (plugin->state == MORTISE_GREETING && plugin->life.link)
 		mor_greet_begin(plugin);
 }
 
 void mor_supervise_ready(mortise_plugin *plugin)
 {
-	plugin->was_ready = true;
+	plugin->life.was_ready = true;
 	mor_health_started(plugin);
 	mor_state_set(plugin, MORTISE_READY, "ready");
 	if (plugin->state == MORTISE_READY)
@@ -91,24 +91,24 @@ static bool is_client(const mortise_plugin *plugin)
 
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	bool asked = plugin->state == MORTISE_DRAINING && plugin->after_drain == MORTISE_STOPPED;
+	bool asked = plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
 	char last[300] = "", cut[224] = "", work[80] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
-	if (plugin->work.handed_out) {
-		snprintf(work, sizeof(work), " while \"%s\" was under way", plugin->work.row->name);
+	if (plugin->life.work.handed_out) {
+		snprintf(work, sizeof(work), " while \"%s\" was under way", plugin->life.work.row->name);
 		when = work;
 	} else if (plugin->state == MORTISE_GREETING && is_client(plugin)) {
 		when = " before it greeted";
 	}
-	if (plugin->held.len)
+	if (plugin->life.held.len)
 		when = " after it had answered";
 	if (how->last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
-	if (plugin->truncated[0])
-		snprintf(cut, sizeof(cut), "; %s", plugin->truncated);
+	if (plugin->life.truncated[0])
+		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
 	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s", plugin->session.name, how->text,
 		 asked ? ", as it was told to" : when, cut, last);
 }
@@ -121,7 +121,7 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 /* It died of its work: whoever hands the work out counts that, and the plugin itself is soon back for more. */
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
-	plugin->restart_ms = (int32_t)plugin->restart.first_ms;
+	plugin->life.restart_ms = (int32_t)plugin->restart.first_ms;
 	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
@@ -135,16 +135,16 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 	if (mor_client_left(plugin, how))
 		return mor_client_after_leaving(plugin, failure);
 	plugin->clean_exits = 0;
-	if (plugin->walked_out)
+	if (plugin->state == MORTISE_DRAINING && plugin->life.drain == MOR_DRAIN_LEFT)
 		return unless_client(plugin, mor_supervise_after_death(plugin, failure));
 	if (plugin->state == MORTISE_DRAINING) {
-		if (plugin->after_drain == MORTISE_FAILED && plugin->failure.code)
+		if (plugin->life.drain == MOR_DRAIN_GIVEN_UP && plugin->failure.code)
 			*failure = plugin->failure;
-		return plugin->after_drain;
+		return mor_drain_leads_to(plugin->life.drain);
 	}
 	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
 		plugin->backoff_step = 0;
-	if (plugin->work.handed_out)
+	if (plugin->life.work.handed_out)
 		return after_work(plugin);
 	next = mor_supervise_after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
@@ -157,11 +157,11 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 	mor_timer_stop(&plugin->ladder);
 	mor_timer_stop(&plugin->broken_timer);
 	mor_timer_stop(&plugin->hello_timer);
-	plugin->end_seen = true;
-	plugin->pid = 0;
-	plugin->written = plugin->link->written;
-	plugin->link->ops->free(plugin->link);
-	plugin->link = NULL;
+	plugin->life.end_seen = true;
+	plugin->life.pid = 0;
+	plugin->life.written = plugin->life.link->written;
+	plugin->life.link->ops->free(plugin->life.link);
+	plugin->life.link = NULL;
 	mor_request_drop_all(plugin);
 }
 
@@ -224,7 +224,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	draining = plugin->state == MORTISE_DRAINING;
 	left = mor_client_left(plugin, how);
 	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
-	    !(draining && plugin->after_drain == MORTISE_FAILED)) {
+	    !(draining && plugin->life.drain == MOR_DRAIN_GIVEN_UP)) {
 		mor_shape_end(plugin, how, &error);
 		return;
 	}
@@ -235,12 +235,12 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	else
 		next = next_state(plugin, how, &failure);
 	/* On the ladder the cause was told when it began. */
-	if (!draining || next != plugin->after_drain || how->violation)
+	if (!draining || next != mor_drain_leads_to(plugin->life.drain) || how->violation)
 		mor_supervise_blame(plugin, &failure, mor_buf_view(&record));
 	mor_supervise_drop_link(plugin);
 	if (!draining && !left) {
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
-		plugin->cause = error.code;
+		plugin->life.cause = error.code;
 	}
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
@@ -256,40 +256,41 @@ static void on_end(void *arg, const struct mor_link_end *how)
 /* ---- stopping ---- */
 
 /* unhealthy: why it counts as such; NULL: it is only stopped. */
-static void stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why, const char *unhealthy)
+static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why, const char *unhealthy)
 {
 	struct news news;
 	mortise_error error;
 
 	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->session.name, why);
-	if (!plugin->link) {
+	if (!plugin->life.link) {
 		mor_timer_stop(&plugin->restart_timer);
 		if (plugin->state != MORTISE_STOPPED)
 			mor_supervise_settle_down(plugin, MORTISE_STOPPED, &error);
 		return;
 	}
-	plugin->after_drain = after;
+	if (plugin->state != MORTISE_DRAINING || drain == MOR_DRAIN_ASKED)
+		plugin->life.drain = drain;
 	if (rung == MOR_RUNG_TERM && plugin->stop.hold)
 		rung = MOR_RUNG_INPUT;
 	if (plugin->state == MORTISE_DRAINING) {
-		if (rung > plugin->rung)
+		if (rung > plugin->life.rung)
 			mor_ladder_climb(plugin, rung);
 		return;
 	}
 	mor_timer_stop(&plugin->broken_timer);
 	news = note_end(plugin, unhealthy);
-	plugin->ladder_ms = mor_loop_now_ms(plugin->host->loop);
+	plugin->life.ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	tell_news(plugin, &news, why);
-	if (plugin->state == MORTISE_DRAINING && plugin->rung == MOR_RUNG_NONE)
+	if (plugin->state == MORTISE_DRAINING && plugin->life.rung == MOR_RUNG_NONE)
 		mor_ladder_climb(plugin, rung);
-	if (after != MORTISE_BACKOFF && !plugin->resumes)
+	if (!mor_drain_lets_wait(plugin->life.drain))
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
 
-void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why)
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why)
 {
-	stop(plugin, rung, after, why, NULL);
+	stop_process(plugin, rung, drain, why, NULL);
 }
 
 int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
@@ -305,56 +306,61 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
-	plugin->walked_out = plugin->resumes = false;
 	mor_fail(&error, MORTISE_ECLOSED, "%s: stopped", plugin->session.name);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
-	mor_supervise_stop(plugin, rungs[how], MORTISE_STOPPED, "stopped");
+	mor_supervise_stop(plugin, rungs[how], MOR_DRAIN_ASKED, "stopped");
 	return 0;
 }
 
 /* ---- when it goes wrong ---- */
 
-/* What breaks the rules in its very greeting would do so again. */
-static enum mortise_state after_breach(mortise_plugin *plugin, mortise_error *failure)
+/* The reason that leads to this state, for one that went wrong. */
+static enum mor_drain drain_for(enum mortise_state after)
 {
+	return after == MORTISE_FAILED ? MOR_DRAIN_GIVEN_UP : after == MORTISE_BACKOFF ? MOR_DRAIN_RESTART : MOR_DRAIN_BROKEN;
+}
+
+/* `busy`: somebody waits for it. */
+static enum mor_drain drain_after_breach(mortise_plugin *plugin, bool busy, mortise_error *failure)
+{
+	enum mor_drain drain = MOR_DRAIN_BROKEN;
+
+	/* What breaks the rules in its very greeting would do so again. */
 	if (is_client(plugin) && plugin->state == MORTISE_GREETING)
-		return MORTISE_FAILED;
-	if (plugin->work.handed_out)
-		return MORTISE_STOPPED;
-	return unless_client(plugin, mor_supervise_after_death(plugin, failure));
+		return MOR_DRAIN_GIVEN_UP;
+	if (!plugin->life.work.handed_out)
+		drain = drain_for(unless_client(plugin, mor_supervise_after_death(plugin, failure)));
+	if (drain == MOR_DRAIN_RESTART && !busy && plugin->state == MORTISE_READY)
+		return MOR_DRAIN_BROKEN;
+	return drain == MOR_DRAIN_BROKEN && plugin->life.spent ? MOR_DRAIN_SPENT : drain;
 }
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
 {
 	/* One that we kill for a time-out was busy, although its call is settled by now. */
 	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || rung == MOR_RUNG_KILL;
-	enum mortise_state after = MORTISE_STOPPED;
 	mortise_error failure = *error;
+	enum mor_drain drain;
 	struct mor_list taken;
 
-	if (!mor_shape_is_session(plugin) && plugin->spent) {
-		queued_too = false; /* what waits was never meant for this process */
-		plugin->resumes |= plugin->state != MORTISE_DRAINING;
-	}
-	if (!plugin->link || plugin->state == MORTISE_DRAINING) {
-		mor_supervise_stop(plugin, rung, plugin->after_drain, error->text);
+	if (!plugin->life.link || plugin->state == MORTISE_DRAINING) {
+		mor_supervise_stop(plugin, rung, plugin->life.drain, error->text);
 		return;
 	}
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
-	plugin->cause = error->code;
-	after = after_breach(plugin, &failure);
+	plugin->life.cause = error->code;
+	drain = drain_after_breach(plugin, busy, &failure);
 	mor_supervise_blame(plugin, &failure, (struct mor_slice){ 0 });
-	if (after != MORTISE_FAILED && !busy && plugin->state == MORTISE_READY)
-		after = MORTISE_STOPPED;
-	mor_call_take(plugin, &taken, queued_too);
-	stop(plugin, rung, after, error->text, error->text);
+	/* What waits was never meant for a process that has had its call. */
+	mor_call_take(plugin, &taken, queued_too && drain != MOR_DRAIN_SPENT);
+	stop_process(plugin, rung, drain, error->text, error->text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error->code, .error = error });
 }
 
 void mor_supervise_breach(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung)
 {
 	MOR_HOLD(plugin);
-	plugin->deaf = true;
+	plugin->life.deaf = true;
 	fail_and_stop(plugin, error, rung, true);
 }
 
@@ -372,14 +378,16 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
 {
 	mortise_error failure = *verdict->error;
-	enum mortise_state after = retry ? unless_client(plugin, mor_supervise_after_death(plugin, &failure)) : MORTISE_FAILED;
+	enum mor_drain drain = MOR_DRAIN_GIVEN_UP;
 	struct mor_list taken;
 
+	if (retry)
+		drain = drain_for(unless_client(plugin, mor_supervise_after_death(plugin, &failure)));
 	mor_supervise_blame(plugin, &failure, verdict->error_data);
-	plugin->cause = verdict->error->code;
+	plugin->life.cause = verdict->error->code;
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
-	stop(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, after, verdict->error->text, verdict->error->text);
+	stop_process(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, drain, verdict->error->text, verdict->error->text);
 	mor_call_fail_taken(plugin, &taken, verdict);
 }
 
@@ -391,16 +399,15 @@ static void on_broken_timer(struct mor_timer *timer)
 
 	MOR_HOLD(plugin);
 	/* It does not run any more. Its end is on the way, on a busy machine for longer than that, and will say why. */
-	if (plugin->link->ops->is_over && plugin->link->ops->is_over(plugin->link))
+	if (plugin->life.link->ops->is_over && plugin->life.link->ops->is_over(plugin->life.link))
 		return;
-	if (plugin->last_stderr[0])
-		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->last_stderr);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->broken, last);
+	if (plugin->life.last_stderr[0])
+		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->life.last_stderr);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->life.broken, last);
 	/* Where ends may be clean, a closed stdout is perhaps the beginning of one: the exit will tell. */
-	if (plugin->restart.clean && plugin->was_ready && !plugin->work.handed_out) {
-		plugin->walked_out = true;
+	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
-		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MORTISE_STOPPED, error.text);
+		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MOR_DRAIN_LEFT, error.text);
 		return;
 	}
 	mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
@@ -412,18 +419,18 @@ static void on_broken(void *arg, const char *what)
 
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_DRAINING) {
-		if (plugin->rung == MOR_RUNG_BYE)
+		if (plugin->life.rung == MOR_RUNG_BYE)
 			mor_ladder_climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
 		return;
 	}
-	if (plugin->spent && (plugin->link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
+	if (plugin->life.spent && (plugin->life.link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
 		/* It has its one call. No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
-		mor_call_written(plugin, plugin->link->queued);
+		mor_call_written(plugin, plugin->life.link->queued);
 		return;
 	}
-	if (!plugin->broken)
+	if (!plugin->life.broken)
 		mor_plugin_set_timer(plugin, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
-	plugin->broken = what;
+	plugin->life.broken = what;
 }
 
 /* ---- small link events ---- */
@@ -436,7 +443,7 @@ static void on_stderr(void *arg, struct mor_slice line)
 	MOR_HOLD(plugin);
 	plugin->counters.stderr_bytes += line.len + 1;
 	if (line.len)
-		mor_excerpt(line, plugin->last_stderr, sizeof(plugin->last_stderr));
+		mor_excerpt(line, plugin->life.last_stderr, sizeof(plugin->life.last_stderr));
 	mor_event(plugin, MORTISE_EVENT_STDERR, mor_printable(line, text, sizeof(text)));
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/slice.h"
 #include "host/ladder.h"
+#include "host/life.h"
 
 struct mor_link_events;
 struct mor_verdict;
@@ -33,8 +34,8 @@ void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, str
 /* ---- supervise.c ---- */
 
 void mor_supervise_ready(mortise_plugin *plugin);
-/* The stop ladder from `rung` on; when the process has ended the plugin goes to `after`. */
-void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mortise_state after, const char *why);
+/* The stop ladder from `rung` on; `drain` says what follows when the process has ended. */
+void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why);
 /* The process is gone: its link and all that hung on it. */
 void mor_supervise_drop_link(mortise_plugin *plugin);
 /* The plugin does not react: fail what runs, SIGTERM on, restart. */

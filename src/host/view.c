@@ -100,7 +100,7 @@ static int check(mortise_plugin *plugin, mortise_error *err)
 
 	if (!plugin->policy.view)
 		return mor_fail(err, MORTISE_EINVAL, "%s: has no view of its own; make it with sandbox.view=true", name);
-	if (!plugin->link || !plugin->pid || !plugin->link->ops->set_view)
+	if (!plugin->life.link || !plugin->life.pid || !plugin->life.link->ops->set_view)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is not running, so its view cannot be set", name);
 	return 0;
 }
@@ -117,7 +117,7 @@ static int send_first(mortise_plugin *plugin, mortise_error *err)
 	if (wait->sent)
 		return 0;
 	wait->sent = true;
-	r = plugin->link->ops->set_view(plugin->link, mor_buf_view(&wait->texts));
+	r = plugin->life.link->ops->set_view(plugin->life.link, mor_buf_view(&wait->texts));
 	return r < 0 ? mor_fail(err, r, "%s: its view cannot be set: %s", plugin->session.name, mortise_status_text(r)) : 0;
 }
 
@@ -174,7 +174,7 @@ void mor_view_answered(void *arg, const mortise_error *error)
 		named.os_errno = error->os_errno;
 	}
 	tell(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);
-	while (!plugin->gone && plugin->link && send_first(plugin, &named) < 0)
+	while (!plugin->gone && plugin->life.link && send_first(plugin, &named) < 0)
 		tell(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node), &named);
 }
 

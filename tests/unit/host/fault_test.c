@@ -158,9 +158,9 @@ static void play_pool(struct session *s)
 		for (uint32_t i = 0; i < 2; i++) {
 			const mortise_plugin *worker = mortise_pool_worker(pool, i);
 
-			if (worker->link && id == 5 && i == 0)
+			if (worker->life.link && id == 5 && i == 0)
 				script_end(script_of(worker), &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
-			else if (worker->link)
+			else if (worker->life.link)
 				script_deliver(script_of(worker), mor_slice_of(line));
 		}
 		turn(s);

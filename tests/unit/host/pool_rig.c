@@ -98,7 +98,7 @@ int state_of(const struct rig *rig, uint32_t i)
 
 struct script_link *process(const struct rig *rig, uint32_t i)
 {
-	return worker(rig, i)->link ? script_of(worker(rig, i)) : NULL;
+	return worker(rig, i)->life.link ? script_of(worker(rig, i)) : NULL;
 }
 
 int64_t claim(const struct rig *rig, uint32_t i)

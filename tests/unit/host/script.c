@@ -196,7 +196,7 @@ int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, c
 
 struct script_link *script_of(const mortise_plugin *plugin)
 {
-	return self(plugin->link);
+	return self(plugin->life.link);
 }
 
 bool script_unclaimed(const struct script_link *s)

@@ -310,13 +310,41 @@ static void ended_as_it_starts(void **state)
 	}
 }
 
+static void stop_it(const mortise_tap_frame *frame, void *arg)
+{
+	(void)arg;
+	if (frame->direction == MORTISE_TO_PLUGIN)
+		mortise_plugin_stop(frame->plugin, MORTISE_STOP_INPUT);
+}
+
+/* Whoever taps the greeting stops the plugin, so that the greeting itself cannot go out. That is no failed greeting. */
+static void ended_as_it_greets(void **state)
+{
+	struct rig rig = { .dialect = "demo" };
+
+	(void)state;
+	rig_open(&rig);
+	mortise_host_set_tap(rig.host, stop_it, NULL);
+	assert_int_equal(call(&rig), 0);
+	pass(&rig, 0);
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_DRAINING);
+	assert_int_equal(rig.finals, 1);
+	assert_int_equal(rig.status, MORTISE_ECLOSED);
+	assert_string_equal(rig.error.text, "script: stopped");
+	script_end(script_now, &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
+	pass(&rig, 100000);
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
+	assert_int_equal(script_starts, 1);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(asked_for),  MOR_TEST(by_a_call), MOR_TEST(no_link),
 		MOR_TEST(at_the_restart), MOR_TEST(told_by_the_guardian), MOR_TEST(too_often),
 		MOR_TEST(brought_back_by_the_next_call), MOR_TEST(for_good), MOR_TEST(the_refusal_is_kept),
-		MOR_TEST(ended_as_it_starts),
+		MOR_TEST(ended_as_it_starts), MOR_TEST(ended_as_it_greets),
 	};
 
 	return mor_run_group("host/start", tests);
