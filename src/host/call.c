@@ -303,15 +303,17 @@ static void on_cancel(struct mor_task *task)
 	mortise_call *call = mor_container_of(task, mortise_call, cancel_task);
 	mortise_plugin *plugin = call->plugin;
 	bool kill = call->id && mor_timing_of(call->method)->late == MOR_LATE_KILL;
-	mortise_error error;
+	mortise_error error, killed;
 
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->session.name, call->name);
+	/* The others that it works on were not cancelled by anybody. */
+	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->session.name, call->name);
 	call->in_hand = true;
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
 	if (kill)
-		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+		mor_supervise_breach(plugin, &killed, MOR_RUNG_KILL);
 }
 
 int mortise_call_cancel(mortise_call *call)

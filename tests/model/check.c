@@ -109,9 +109,7 @@ static void check_not_early(const struct call *call, const mortise_reply *reply)
 
 static void check_cancelled(const struct call *call, const mortise_reply *reply)
 {
-	if (call->cancelled || call->orphaned || world.freeing)
-		return;
-	if (!reply->plugin || is_ready(reply))
+	if (!call->cancelled && !call->orphaned && !world.freeing)
 		model_fault("call %u ends as cancelled, but nobody has: %s", call->token, reply->error->text);
 }
 
