@@ -24,7 +24,7 @@ struct world {
 	double scale;
 	int64_t longest, sum;
 	uint64_t dispatches;
-	size_t settled, events[MORTISE_EVENT_TYPES];
+	size_t settled, sent, events[MORTISE_EVENT_TYPES];
 };
 
 static void fail(const char *what, const mortise_error *err)
@@ -51,6 +51,11 @@ static void on_event(const mortise_event *event, void *arg)
 static void on_reply(const mortise_reply *reply, void *arg)
 {
 	((struct world *)arg)->settled += !reply->more;
+}
+
+static void on_tap(const mortise_tap_frame *frame, void *arg)
+{
+	((struct world *)arg)->sent += frame->direction == MORTISE_TO_PLUGIN;
 }
 
 static void turn(struct world *w)
@@ -236,6 +241,31 @@ static void plugins(struct world *w)
 	until(w, &w->settled, count);
 }
 
+/* A pool's calls come back from two workers that die, and go out again. */
+static void pool(struct world *w)
+{
+	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10ms", "limits.in_flight=100000", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .set = set, .on_event = on_event, .arg = w };
+	mortise_pool_options two = { .size = sizeof(two), .workers = 2, .retries = 1 };
+	mortise_call_options hold = { .size = sizeof(hold), .timeout_ms = 60000, .on_reply = on_reply, .arg = w };
+	size_t count = 3 * many(w);
+	mortise_pool *pool;
+	mortise_error err;
+
+	if (mortise_host_set_tap(w->host, on_tap, w) < 0 || mortise_pool_new(w->host, &opt, &two, &pool, &err) < 0)
+		fail("pool", &err);
+	for (size_t i = 0; i < count; i++)
+		if (mortise_pool_call(pool, "hold", (mortise_json){ 0 }, &hold, &err) < 0)
+			fail("hold", &err);
+	until(w, &w->sent, count);
+	for (uint32_t i = 0; i < 2; i++)
+		call(w, mortise_pool_worker(pool, i), "die", NULL, 60000);
+	w->sent = w->settled = 0;
+	start_counting(w);
+	while (w->sent + w->settled < count) /* settled: it died a second time */
+		turn(w);
+}
+
 /* ---- latency beside a flood ---- */
 
 static int64_t latency(struct world *w, int trips)
@@ -292,7 +322,8 @@ static const struct scenario {
 	void (*run)(struct world *w);
 } scenarios[] = {
 	{ "20,000 time-outs", timeouts }, { "crash with 20,000", crash },
-	{ "20,000 queued", queue },       { "flood of notes", flood },
+	{ "20,000 queued", queue },       { "60,000 back", pool },
+	{ "flood of notes", flood },
 	{ "flood of noise", noise },      { "flood of stderr", stderr_flood },
 	{ "1,000 plugins", plugins },     { "beside a flood", fairness },
 	{ "batch, 15 MB", batch_15 },     { "batch, 60 MB", batch_60 },

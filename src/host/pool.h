@@ -30,6 +30,7 @@ struct mortise_pool {
 	uint32_t count, retries, max_queue, queued;
 	unsigned per_worker;   /* calls a worker may have at once */
 	struct mor_list jobs;  /* waiting, in the order of the calls */
+	struct mor_pool_job *last_back; /* of these the one that came back from a worker last, or NULL */
 	struct mor_list given; /* those that a worker has */
 	size_t queued_bytes, max_bytes; /* params of those that wait */
 	uint64_t next_number;

@@ -85,6 +85,8 @@ struct mor_pool_job *mor_pool_job_take(struct mor_pool_job *job)
 {
 	mor_timer_stop(&job->timer);
 	mor_list_remove(&job->node);
+	if (job->pool->last_back == job)
+		job->pool->last_back = NULL;
 	job->pool->queued--;
 	job->pool->queued_bytes -= job->params_len;
 	return job;
@@ -130,18 +132,29 @@ int mor_pool_job_wait(struct mor_pool_job *job)
 	return enqueue_job(job, &job->pool->jobs);
 }
 
-/* Back to its old place: before all that were called later. Those before it are few: they have come back, too. */
+/* Before all that were called later. What one worker had comes back in the order of the calls: where that is much, each has its
+ * place right behind the one before it. */
+static struct mor_list *place_of(const struct mor_pool_job *job)
+{
+	mortise_pool *pool = job->pool;
+	bool behind = pool->last_back && pool->last_back->number < job->number;
+	struct mor_list *next = behind ? pool->last_back->node.next : pool->jobs.next;
+
+	while (next != &pool->jobs && mor_container_of(next, struct mor_pool_job, node)->number < job->number)
+		next = next->next;
+	return next;
+}
+
 static void requeue_job(struct mor_pool_job *job)
 {
-	struct mor_list *next = job->pool->jobs.next;
 	mortise_error error;
 
-	while (next != &job->pool->jobs && mor_container_of(next, struct mor_pool_job, node)->number < job->number)
-		next = next->next;
-	if (enqueue_job(job, next) < 0) {
-		mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory", job->worker->session.name);
-		mor_pool_job_fail(job, &error, (struct mor_slice){ 0 });
+	if (enqueue_job(job, place_of(job)) == 0) {
+		job->pool->last_back = job;
+		return;
 	}
+	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory", job->worker->session.name);
+	mor_pool_job_fail(job, &error, (struct mor_slice){ 0 });
 }
 
 /* ---- trying ---- */
