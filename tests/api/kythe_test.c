@@ -6,8 +6,9 @@
  */
 #include "api.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,15 +197,6 @@ static void stop_now(void **state)
 
 /* ---- the driver dies ---- */
 
-static void wait_for_note(const struct drive *drive, const char *word)
-{
-	for (int i = 0; noted(drive, word) < 0; i++) {
-		if (i > GUARD_S * 100)
-			fail_msg("\"%s\" did not come", word);
-		usleep(10000);
-	}
-}
-
 static _Noreturn void be_driver(struct drive *drive, int tell)
 {
 	open_drive(drive, "stubborn", SET("stop.term=700ms", "stop.kill=100ms"));
@@ -220,6 +212,7 @@ static _Noreturn void be_driver(struct drive *drive, int tell)
 static void driver_killed(void **state)
 {
 	struct drive drive = { 0 };
+	struct pollfd analyzer = { .events = POLLIN };
 	int ends[2];
 	int64_t from;
 	pid_t pid;
@@ -233,16 +226,15 @@ static void driver_killed(void **state)
 	close(ends[1]);
 	assert_int_equal(read(ends[0], drive.log, sizeof(drive.log)), sizeof(drive.log));
 	close(ends[0]);
+	analyzer.fd = (int)syscall(SYS_pidfd_open, (pid_t)noted(&drive, "pid"), 0);
+	assert_true(analyzer.fd >= 0);
 	from = now_ns();
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	wait_for_note(&drive, "term");
+	assert_int_equal(poll(&analyzer, 1, GUARD_S * 1000), 1);
+	close(analyzer.fd);
 	assert_not_before(noted(&drive, "term"), from, TERM_MS);
 	assert_true(noted(&drive, "eof") >= 0 && noted(&drive, "eof") < noted(&drive, "term"));
-	for (int i = 0; kill((pid_t)noted(&drive, "pid"), 0) == 0 || errno != ESRCH; i++) {
-		assert_true(i < GUARD_S * 100);
-		usleep(10000);
-	}
 	unlink(drive.log);
 }
 

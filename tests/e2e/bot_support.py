@@ -3,8 +3,8 @@
 import json
 import subprocess
 import threading
-import time
 
+import events
 from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
 
 HERE = PLUGINS / "ayiou"
@@ -67,7 +67,11 @@ class BotCase(Case):
         self.fail(f"ended before it said {part!r}")
 
     def wait_for(self, condition):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        """A condition on what plugins have written to their logs."""
+        events.until(condition, self.dir)
+
+    def gate(self):
+        """For the gate of a stage: closed as yet."""
+        gate = events.Gate(self.dir / "gate")
+        self.addCleanup(gate.forget)
+        return gate

@@ -4,12 +4,13 @@ import hashlib
 import json
 import os
 import subprocess
-import time
 import zipfile
 
+import events
 from support import Case, Done, LIMIT, MORTISE, PLUGINS, PYTHON
 
 PUPPET = PLUGINS / "kythe" / "puppet.py"
+UNITS = PLUGINS / "kythe" / "units"
 SIMPLE = "out.fact('/t', open(unit['inputs'][0]).read(), path=unit['inputs'][0])\n"
 SLOW_LIMIT = 4 * LIMIT  # a run with graces of 10 s in it, on a busy machine
 
@@ -44,6 +45,12 @@ class Unit:
 
     def digest(self, path):
         return self.digests.get(path, digest(self.files[path]))
+
+
+def program(name, **given):
+    """A unit's program, or a part of the puppet, from its file; what is given are variables of it."""
+    variables = "".join(f"{key} = {value!r}\n" for key, value in given.items())
+    return variables + (UNITS / f"{name}.py").read_text(encoding="utf-8")
 
 
 def simple(count, program=SIMPLE, name="u", **members):
@@ -132,11 +139,15 @@ class IndexCase(Case):
         self.state.mkdir()
         self.addCleanup(self.nothing_is_left)
 
+    def gate(self):
+        """Where puppets that hold() wait: closed as yet."""
+        gate = events.Gate(self.state / "gate")
+        self.addCleanup(gate.forget)
+        return gate
+
     def nothing_is_left(self):
-        deadline = time.monotonic() + LIMIT
-        while running(str(self.dir)):
-            self.assertLess(time.monotonic(), deadline, "analyzers are left: %s" % running(str(self.dir)))
-            time.sleep(0.05)
+        while found := running(str(self.dir)):
+            self.assertEqual(events.until_ended(found), [], "analyzers are left")
 
     def kzip(self, units, name="in.kzip", **how):
         return write_kzip(self.dir / name, units, **how)

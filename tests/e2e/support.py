@@ -101,8 +101,9 @@ class Case(unittest.TestCase):
             self.assertEqual(done.out, "")
         return done
 
-    def in_terminal(self, *args, env=None):
-        """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code."""
+    def in_terminal(self, *args, env=None, seen=None):
+        """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called with
+        all that is there whenever something is new."""
         try:
             ours, theirs = pty.openpty()
         except OSError as error:  # a bare chroot
@@ -112,22 +113,24 @@ class Case(unittest.TestCase):
                                        stderr=theirs, env={**self.env, **(env or {})}, cwd=self.dir)
         finally:
             os.close(theirs)
-        seen = b""
+        text = b""
         try:
             while True:
                 if not select.select([ours], [], [], LIMIT)[0]:
                     process.kill()
-                    self.fail(f"hangs; so far {seen!r}")
+                    self.fail(f"hangs; so far {text!r}")
                 try:
                     piece = os.read(ours, 65536)
                 except OSError:  # EIO: the other side is closed
                     break
                 if not piece:
                     break
-                seen += piece
+                text += piece
+                if seen:
+                    seen(text)
         finally:
             os.close(ours)
-        return Done(process.wait(LIMIT), seen.replace(b"\r\n", b"\n"), "")
+        return Done(process.wait(LIMIT), text.replace(b"\r\n", b"\n"), "")
 
 
 def shell_words(*words):

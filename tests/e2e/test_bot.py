@@ -211,13 +211,13 @@ class Walk(BotCase):
 class Slow(BotCase):
     def test_a_slow_plugin_delays_only_what_must_pass_it(self):
         """While one plugin handles, an event that a plugin before it blocks comes out at once."""
-        gate = self.dir / "gate"
+        gate = self.gate()
         process = self.start(self.bot(self.stage("quick", match="quick", answer={"block": True, "reply": "@"}),
                                       self.stage("slow", match="slow", gate=["slow", str(gate)], answer={"reply": "@"})))
         process.stdin.write(lines({"text": "slow"}, {"text": "other"}, {"text": "quick"}).decode())
         process.stdin.close()
         self.assertEqual(json.loads(process.stdout.readline())["echo"], "quick/3")
-        gate.touch()
+        gate.open()
         self.assertEqual(json.loads(process.stdout.readline())["echo"], "slow/1")
         self.assertEqual(process.wait(LIMIT), 0)
 
@@ -237,7 +237,7 @@ class Slow(BotCase):
 
     def test_overloaded(self):
         """1,024 wait; the next events pass the plugin by, each with an event that says so, and reach the others."""
-        gate = self.dir / "gate"
+        gate = self.gate()
         bot = self.bot(self.stage("stuck", "timeout = \"60s\"", gate=["begin", str(gate)]), self.stage("other"))
         events = self.file("events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300))))
         with open(events, "rb") as stdin:
@@ -249,7 +249,7 @@ class Slow(BotCase):
             told = json.loads(line)
             if told["event"] == "overloaded":
                 passed.append(told)
-                gate.touch()
+                gate.open()
         self.assertEqual(process.wait(LIMIT), 0)
         self.assertTrue(passed)
         self.assertEqual(passed[0]["plugin"], "stuck")

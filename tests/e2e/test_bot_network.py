@@ -177,7 +177,7 @@ class Reconnect(NetworkCase):
 
     def test_events_under_way_are_finished(self):
         """A plugin has an event, others wait, when the connection is cut: the answers go out over the next one."""
-        gate = self.dir / "gate"
+        gate = self.gate()
         server = Server(self)
         self.begin(self.stage("a", "timeout = { matches = \"30s\" }", gate=["1", str(gate)], answer={"reply": "@"}), ws_url=server.url())
         first = server.connection()
@@ -185,7 +185,7 @@ class Reconnect(NetworkCase):
         self.wait_for(lambda: self.asked("a", "handle"))
         first.cut()
         second = server.connection()
-        gate.touch()
+        gate.open()
         self.assertEqual(second.texts(5), ["1", "2", "3", "4", "5"])
         self.end()
 
@@ -308,7 +308,7 @@ class Results(NetworkCase):
 
     def test_not_sent(self):
         """There is nobody to take it for as long as it may take."""
-        gate = self.dir / "gate"
+        gate = self.gate()
         server = Server(self)
         self.begin(self.stage("a", gate=["x", str(gate)], answer={"reply": "@"}), ws_url=server.url(), api_timeout="100ms")
         connection = server.connection()
@@ -316,7 +316,7 @@ class Results(NetworkCase):
         self.wait_for(lambda: self.asked("a", "handle"))
         server.stop()
         self.hears("disconnected: ")
-        gate.touch()
+        gate.open()
         self.hears("lost: event 1: stage (a): send_private_msg to 7: not sent: for 100 ms there was no connection that takes calls")
         self.end()
 

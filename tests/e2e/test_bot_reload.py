@@ -153,7 +153,7 @@ class Reload(BotCase):
 
     def test_no_event_is_lost_or_out_of_order(self):
         """The old process has an event under way and more waiting when the new one is ready: its answer comes first."""
-        gate = self.dir / "gate"
+        gate = self.gate()
         part = {"gate": ["first", str(gate)], "answer": {"reply": "old @"}}
         self.begin(self.stage("a", "timeout = { matches = \"30s\" }", **part), words=("-v",))
         for text in ("first", "second", "third"):
@@ -163,13 +163,13 @@ class Reload(BotCase):
         self.hears("replaces stage (a)")
         self.hears("greeting -> ready")
         self.say("fourth")
-        gate.touch()
+        gate.open()
         self.assertEqual(self.answers(4), ["old first", "new second", "new third", "new fourth"])
         self.end()
         self.assertEqual(self.asked("a", "handle"), ["first", "second", "third", "fourth"])
 
     def test_one_that_leaves_does_what_it_has(self):
-        gate = self.dir / "gate"
+        gate = self.gate()
         b = self.stage("b", answer={"reply": "b"})
         self.begin(self.stage("a", gate=["first", str(gate)], answer={"reply": "a @"}), b)
         for text in ("first", "second"):
@@ -178,7 +178,7 @@ class Reload(BotCase):
         self.replace(b)
         self.hears("ends stage (a)")
         self.say("third")
-        gate.touch()
+        gate.open()
         self.assertEqual(sorted(self.answers(5)), ["a first", "a second", "b", "b", "b"])
         self.hears("has ended")
         self.end()

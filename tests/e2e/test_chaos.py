@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from support import Case, BUILD, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, PYTHON
+from support import Case, BUILD, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, PLUGINS, PYTHON
 
 ECHO_C = BUILD / "tests" / "api" / "api-echo-plugin"
 
@@ -109,11 +109,7 @@ class Unharmed(Proxy):
 
     def test_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-            process = self.start("--", PYTHON, "-c", f"""
-import signal, sys, time
-signal.signal({int(number)}, lambda *_: sys.exit(42))
-print("{{}}", flush=True)
-time.sleep(1000)""")
+            process = self.start("--", PYTHON, PLUGINS / "leaves_by_signal.py", str(int(number)))
             process.stdout.readline()
             process.send_signal(number)
             self.assertEqual(process.wait(LIMIT), 42)

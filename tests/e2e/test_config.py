@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from support import Case, ECHO, PYTHON, YAMS_OK
+from support import Case, ECHO, PLUGINS, PYTHON, YAMS_OK
 
 
 class Config(Case):
@@ -86,8 +86,7 @@ class Settings(Case):
 
     def test_strict(self):
         """No "jsonrpc" member: the YAMS host of the field takes it, the specification does not."""
-        script = self.file("loose.py", "import json, sys\nfor line in sys.stdin:\n    m = json.loads(line)\n"
-                           "    print(json.dumps({'id': m['id'], 'result': {'name': 'x', 'status': 'ok'}}), flush=True)\n")
+        script = PLUGINS / "loose.py"
         self.assertEqual(self.ok("call", "-d", "yams", "x", "--", PYTHON, script).json, {"name": "x", "status": "ok"})
         self.fails(9, "protocol", "call", "--strict", "-d", "yams", "x", "--", PYTHON, script)
 
@@ -104,22 +103,13 @@ class ForeignManifest(Case):
 
 class Gassist(Case):
     """How a G-Assist plugin is launched (the dialect is overridden: only the launch is looked at)."""
-    PROGRAM = """
-import json, os, sys
-import lamp
-for line in sys.stdin:
-    told = {"path": os.environ["PYTHONPATH"], "data": os.environ["PROGRAMDATA"], "there": os.path.isdir(os.environ["PROGRAMDATA"]),
-            "cwd": os.getcwd(), "lamp": lamp.NAME}
-    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": told}), flush=True)
-"""
-
     def setUp(self):
         super().setUp()
         self.file("lamp/manifest.json", json.dumps({"manifestVersion": 1, "protocol_version": "2.0", "persistent": True, "executable": "plugin.exe",
                                                     "functions": [{"name": "on", "description": "On"}]}))
         self.file("lamp/mortise.toml", '[plugin]\ndialect = "plain"\n')
         self.file("lamp/libs/lamp.py", 'NAME = "lamp"\n')
-        self.file("lamp/plugin.py", self.PROGRAM)
+        self.file("lamp/plugin.py", (PLUGINS / "launched.py").read_text(encoding="utf-8"))
 
     def told(self, **env):
         return self.ok("call", "--json", self.dir / "lamp", "anything", env=env).json["result"]

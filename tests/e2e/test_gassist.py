@@ -222,22 +222,7 @@ class Run(Gassist):
 
     def test_frame_pad(self):
         """A plugin that reads whole blocks of 4096 bytes hangs, unless frames are padded for it."""
-        plugin = self.file("blocks.py", """
-import json, struct, sys
-pending = b""
-while True:
-    block = sys.stdin.buffer.read(4096)
-    if not block:
-        break
-    pending += block
-    while len(pending) >= 4 and len(pending) >= 4 + struct.unpack(">I", pending[:4])[0]:
-        size = struct.unpack(">I", pending[:4])[0]
-        message, pending = json.loads(pending[4:4 + size]), pending[4 + size:]
-        if "id" in message:
-            body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"success": True, "data": message["method"]}}).encode()
-            sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
-            sys.stdout.buffer.flush()
-""")
+        plugin = PLUGINS / "gassist_blocks.py"
         done = self.run_mortise("run", "-d", "gassist", "--set", "quirks.frame_pad=4096", plugin, "greet")
         self.assertEqual((done.code, done.out), (0, "execute\n"), done.err)
 

@@ -6,20 +6,12 @@ import os
 import subprocess
 import unittest
 
-from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, read_entries, read_records, simple
-from support import BUILD, LIMIT, MORTISE, PYTHON, ROOT
+from kythe_support import IndexCase, PUPPET, SIMPLE, Unit, program, read_entries, read_records, simple
+from support import BUILD, LIMIT, MORTISE, PLUGINS, PYTHON
 
 SDK_TEXT = BUILD / "tests" / "plugins" / "kythe-sdk-text"
 
-# Takes one record by itself and keeps the reply; for records that are no programs.
-KEEP_REPLY = """
-import json, sys
-while True:
-    reply = wire.call("analyze", types=["/"])
-    open(state + "/reply", "a").write(json.dumps(reply) + "\\n")
-    wire.note("done")
-"""
-
+SDK_TEXT_PY = PLUGINS / "kythe" / "sdk_text.py"
 
 class Reply(IndexCase):
     def test_r25_members(self):
@@ -36,7 +28,7 @@ class Reply(IndexCase):
         self.assertEqual((reply["inputs"], reply["input"]), (["a.toy", "b.toy"], "a.toy"))
 
     def test_a04_no_source(self):
-        self.report(self.kzip([Unit({"a.toy": ""}, sources=[])]), analyzer=self.puppet(ready=KEEP_REPLY))
+        self.report(self.kzip([Unit({"a.toy": ""}, sources=[])]), analyzer=self.puppet(ready=program("keep_reply")))
         reply = json.loads((self.state / "reply").read_text())
         self.assertEqual(reply["inputs"], [])
         self.assertNotIn("input", reply)
@@ -68,16 +60,7 @@ class Reply(IndexCase):
 
     def test_a21_output(self):
         """There already, empty, 0600; a new name for each attempt."""
-        program = """
-import os, stat, sys
-st = os.stat(unit["output"])
-open(state + "/outputs", "a").write(unit["output"] + "\\n")
-if attempt < 3:
-    out.fact("/half", "of attempt %d" % attempt)
-    sys.exit(1)
-out.fact("/stat", [stat.S_IMODE(st.st_mode), st.st_size, st.st_uid])
-"""
-        _, entries = self.report(self.kzip([Unit({"a.toy": program})]))
+        _, entries = self.report(self.kzip([Unit({"a.toy": program("looks_at_output")})]))
         self.assertEqual([(fact, json.loads(value)) for _, fact, value in entries], [("/stat", [0o600, 0, os.getuid()])])
         outputs = (self.state / "outputs").read_text().split()
         self.assertEqual(len(set(outputs)), 3)
@@ -123,13 +106,8 @@ class Types(IndexCase):
 
     def test_r36_asked_invalid(self):
         """-32602 that names it; the analyzer may ask again."""
-        ready = """
-for types in (["/a//b"], ["/kythe/index/toy", "/x y"]):
-    answer = wire.answer(wire.ask("analyze", types=types))
-    open(state + "/answers", "a").write(repr(types[-1]) + " %d %s\\n" % (answer["error"]["code"], answer["error"]["message"]))
-"""
         units = simple(1)
-        _, entries = self.report(self.kzip(units), analyzer=self.puppet(ready=ready))
+        _, entries = self.report(self.kzip(units), analyzer=self.puppet(ready=program("asks_for_invalid_types")))
         self.expect_simple(entries, units)
         first, second = (self.state / "answers").read_text().splitlines()
         self.assertIn("-32602", first)
@@ -139,9 +117,9 @@ for types in (["/a//b"], ["/kythe/index/toy", "/x y"]):
 
     def test_a27_language(self):
         """RFC 2966 asks with a language."""
-        ask = "reply = wire.call('analyze', language='%s')\nopen(state + '/reply', 'w').write(reply['input'])\nwire.note('done')\nwire.call('analyze', language='toy')"
         units = simple(1, name="j", language="java") + simple(1)
-        report, _ = self.report(self.kzip(units), "-j1", code=1, analyzer=self.puppet(ready=ask % "toy"))
+        analyzer = self.puppet(ready=program("asks_with_a_language"))
+        report, _ = self.report(self.kzip(units), "-j1", code=1, analyzer=analyzer)
         self.assertEqual((self.state / "reply").read_text(), "u0.toy")
         self.assertEqual((report["done"], list(self.reasons(report))), (1, ["j0.toy"]))
 
@@ -170,14 +148,9 @@ class Names(IndexCase):
 
     def idle(self, *words):
         """What vname, log and done come to when nothing is under way; the channel stays open."""
-        ready = """
-answer = wire.answer(wire.ask("vname", path="gen/x", signature=""))
-open(state + "/answer", "w").write(__import__("json").dumps(answer))
-wire.note("log", message="nothing to do")
-wire.note("done")
-"""
         units = simple(1)
-        report, entries = self.report(self.kzip(units), *words, analyzer=self.puppet(ready=ready))
+        analyzer = self.puppet(ready=program("talks_while_idle"))
+        report, entries = self.report(self.kzip(units), *words, analyzer=analyzer)
         self.expect_simple(entries, units)
         return report, json.loads((self.state / "answer").read_text())
 
@@ -193,21 +166,11 @@ wire.note("done")
 
 
 class Messages(IndexCase):
-    PROGRAM = """
-wire.note("log", message="plain")
-wire.note("log", message={"message": "camel", "contextUrl": "h.toy", "span": {"start": {"lineNumber": 7, "columnOffset": 2}}})
-wire.note("log", message={"message": "snake", "context_url": "h.toy", "span": {"start": {"line_number": 8, "column_offset": 0}}})
-wire.note("log", message={"message": "line only", "span": {"start": {"lineNumber": 9}}})
-wire.note("log", message={"message": "two\\nlines \\x1b[31m"})
-wire.note("log", message={"no": "text"})
-out.fact("/t", "x")
-done(message={"message": "the end", "span": {"start": {"byteOffset": 3}}})
-"""
     LINES = ["a.toy: plain", "a.toy: h.toy:7:3: camel", "a.toy: h.toy:8:1: snake", "a.toy: a.toy:9: line only"]
 
     def test_a07_string_or_diagnostic(self):
         log = self.dir / "messages"
-        report, _ = self.report(self.kzip([Unit({"a.toy": self.PROGRAM})]), "--log", log)
+        report, _ = self.report(self.kzip([Unit({"a.toy": program("messages")})]), "--log", log)
         lines = log.read_text().splitlines()
         self.assertEqual(lines[:4], self.LINES)
         self.assertEqual(lines[5], "a.toy: the end")
@@ -267,12 +230,7 @@ out.fact("/empty", b"", path="p")
         self.assertIn("failed: a.toy: ", done.err)
 
     def test_a22_spellings(self):
-        program = r"""
-for body in (b'{"source":{"path":"p"},"factName":"/a","factValue":"+/8="}', b'{"source":{"path":"p"},"fact_name":"/b","fact_value":"+/8"}',
-             b'{"source":{"path":"p"},"fact_name":"/c","fact_value":"-_8="}', b' {"source":{"path":"p"}, "factName":"/d","factValue":"-_8"} \n'):
-    out.record(body)
-"""
-        _, entries = self.report(self.kzip([Unit({"a.toy": program})]), analyzer=self.puppet(encoding="json"))
+        _, entries = self.report(self.kzip([Unit({"a.toy": program("spellings")})]), analyzer=self.puppet(encoding="json"))
         self.assertEqual(entries, [("p", fact, b"\xfb\xff") for fact in ("/a", "/b", "/c", "/d")])
 
     def test_invalid_entries(self):
@@ -299,8 +257,7 @@ for body in (b'{"source":{"path":"p"},"factName":"/a","factValue":"+/8="}', b'{"
 
     def test_large(self):
         """What is beyond 16 MB goes to the disk at once: the bytes are the same, also where some are taken back."""
-        units = [Unit({f"{n}.toy": f"for i in range({n} * 10, {n} * 10 + 10):\n    out.fact('/big', bytes([i]) * (999000 + i))\n"
-                                   f"if {n} == 2 and attempt == 1:\n    out.raw(b'\\x20half')\n"}) for n in range(4)]
+        units = [Unit({f"{n}.toy": program("ten_large_facts", number=n)}) for n in range(4)]
         _, entries = self.report(self.kzip(units), "-j1")
         self.assertEqual([(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 999000 + i) for i in range(40)])
 
@@ -319,8 +276,8 @@ def read_back(units):
 class Order(IndexCase):
     def test_input_order(self):
         """Later units end first: still the order of the archives, and of the units in them."""
-        late = "import time\nn = int(unit['input'][1:-4])\ntime.sleep(0.3 if n % 4 == 0 else 0)\n" + SIMPLE
-        units, more = simple(16, late), simple(8, late, name="v")
+        both = [Unit({f"u{i}.toy": program("waits_for_a_later_one", number=i, count=24) + SIMPLE}) for i in range(24)]
+        more, units = both[:8], both[8:]
         first, second = self.kzip(units), self.kzip(more, "more.kzip")
         report, entries = self.report(second, first, "-j4")
         self.expect_simple(entries, more + units)
@@ -362,8 +319,7 @@ class Ends(IndexCase):
     def test_r17_a17_tried_again(self):
         """Whatever the exit code: failed, tried again in a fresh process."""
         for how in ("sys.exit(0)", "sys.exit(1)", "os.kill(os.getpid(), 11)", "os._exit(77)", "os.abort()"):
-            again = f"import os, sys\nout.fact('/lost', 'x')\nif attempt < 3:\n    {how}\nout.path = unit['output']\n"
-            units = [Unit({"a.toy": again + "out.fact('/pid', str(os.getpid()))\n"})] + simple(2)
+            units = [Unit({"a.toy": program("dies_twice", how=how)})] + simple(2)
             for old in self.state.iterdir():
                 old.unlink()
             report, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=self.BEGIN))
@@ -386,21 +342,26 @@ class Ends(IndexCase):
 
     def test_fresh_process(self):
         """A record that failed is given to a process that has done nothing yet."""
-        program = "import os, sys\nif attempt == 1:\n    sys.exit(1)\nout.fact('/first', str(os.environ.get('seen')))\n"
         mark = "import os\nos.environ['seen'] = 'yes'\n" + SIMPLE
-        units = simple(2, mark) + [Unit({"a.toy": program})] + simple(4, mark, name="v")
+        units = simple(2, mark) + [Unit({"a.toy": program("needs_a_fresh_process")})] + simple(4, mark, name="v")
         _, entries = self.report(self.kzip(units), "-j2")
         self.assertIn(("-", "/first", b"None"), entries)
 
     def test_worker_lost(self):
         """One of two cannot be started again: the record that it failed must go to the other one, in a fresh process."""
-        begin = "import os, sys\nif os.path.exists(state + '/broken'):\n    open(state + '/ends', 'a').write('.')\n    sys.exit(5)\n"
-        wait = "import os, sys, time\ndef wait(name, size=0):\n    while not os.path.exists(state + name) or os.path.getsize(state + name) < size:\n        time.sleep(0.01)\n"
-        fails = "if attempt == 1:\n    wait('/begun')\n    open(state + '/broken', 'w').close()\n    sys.exit(1)\n"
-        other = "open(state + '/begun', 'w').close()\nwait('/ends', 2)\ntime.sleep(0.5)\nos.remove(state + '/broken')\n"
-        units = [Unit({"a.toy": wait + fails + SIMPLE}), Unit({"b.toy": wait + other + SIMPLE})]
-        report, entries = self.report(self.kzip(units), "-j2", "--set", "restart.intensity=1", analyzer=self.puppet(begin=begin))
-        self.expect_simple(entries, units)
+        gate, result = self.gate(), self.dir / "result"
+        units = [Unit({"a.toy": program("breaks_others") + SIMPLE}),
+                 Unit({"b.toy": "tell('begun')\nhold()\n" + SIMPLE})]
+        words = self.words(self.kzip(units), "-v", "-j2", "-o", result, "--set", "restart.intensity=1",
+                           analyzer=self.puppet(begin=program("cannot_start_while_broken")))
+        with subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              env=self.env, cwd=self.dir, text=True) as process:
+            self.assertTrue(any("-> failed" in line for line in process.stderr), "nobody was given up")
+            os.remove(self.state / "broken")
+            gate.open()
+            told = process.stderr.read()
+            self.assertEqual(process.wait(LIMIT), 0, told)
+        self.expect_simple(read_entries(result.read_bytes()), units)
 
     def test_cannot_be_started(self):
         done = self.index(self.kzip(simple(2)), "-o", self.dir / "result", analyzer=["/nowhere/analyzer"])
@@ -435,9 +396,8 @@ class AnalyzerSide(IndexCase):
         self.stays_open([SDK_TEXT])
 
     def test_r07_python(self):
-        script = self.file("analyzer.py", f"import sys\nsys.path.insert(0, {str(ROOT / 'sdk' / 'python')!r})\nfrom tenon.analyzer import run\nrun(lambda a, unit: None)\n")
-        self.ends([PYTHON, script])
-        self.stays_open([PYTHON, script])
+        self.ends([PYTHON, SDK_TEXT_PY, "json"])
+        self.stays_open([PYTHON, SDK_TEXT_PY, "json"])
 
 
 class Command(IndexCase):
@@ -523,22 +483,9 @@ class Command(IndexCase):
 
     def test_sdk(self):
         """The Python SDK's loop, against the driver."""
-        script = self.file("analyzer.py", f"""
-import sys
-sys.path.insert(0, {str(ROOT / "sdk" / "python")!r})
-from tenon.analyzer import run
-
-def analyze(a, unit):
-    file = a.vname(unit.inputs[0])
-    a.fact(file, "/t", open(unit.inputs[0], "rb").read())
-    a.log("seen", unit.inputs[0], 1, 2)
-    print("a stray print")
-
-run(analyze, types=["/kythe/index/toy"], encoding=sys.argv[1])
-""")
         units = simple(3)
         for encoding in ("json", "protobuf"):
-            report, entries = self.report(self.kzip(units), "-j1", analyzer=[PYTHON, script, encoding])
+            report, entries = self.report(self.kzip(units), "-j1", analyzer=[PYTHON, SDK_TEXT_PY, encoding])
             self.expect_simple(entries, units)
             self.assertEqual(report["messages"][0], {"unit": "u0.toy", "file": "u0.toy", "line": 1, "column": 2, "text": "seen"})
 
@@ -563,9 +510,13 @@ run(analyze, types=["/kythe/index/toy"], encoding=sys.argv[1])
         self.assertEqual(self.in_terminal(*self.words(self.kzip(simple(1)), "--format=json")).code, 0)
 
     def test_progress(self):
-        done = self.in_terminal(*self.words(self.kzip(simple(6, "import time\ntime.sleep(0.3)\n" + SIMPLE)), "-j1", "-o", self.dir / "result"))
+        """It is shown while a unit is under way, and the unit goes on when it was seen."""
+        gate = self.gate()
+        units = simple(3) + [Unit({"held.toy": "hold()\n" + SIMPLE})] + simple(2, name="v")
+        done = self.in_terminal(*self.words(self.kzip(units), "-j1", "-o", self.dir / "result"),
+                                seen=lambda text: b"[3/6]" in text and gate.open())
         self.assertEqual(done.code, 0)
-        self.assertRegex(done.out, r"[1-5]/6|[1-5] of 6|\d+ ?%")
+        self.assertIn("[3/6] 0 failed", done.out)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """mortise index and analyzers that break every rule: the other units come out right, each once and whole; nothing hangs, nothing is left running."""
 import unittest
 
-from kythe_support import IndexCase, SIMPLE, Unit, simple
+from kythe_support import IndexCase, SIMPLE, Unit, program, simple
 
 SHORT_GRACE = ["--set", "stop.term=300ms", "--set", "stop.kill=300ms"]
 
@@ -10,10 +10,10 @@ SHORT_GRACE = ["--set", "stop.term=300ms", "--set", "stop.kill=300ms"]
 class Hostile(IndexCase):
     """Each case: a unit whose program misbehaves, among units that do not."""
 
-    def among(self, program, *words, code=1, jobs="2", reason=None, retries="1", **how):
+    def among(self, misdeed, *words, code=1, jobs="2", reason=None, retries="1", **how):
         """The report. Fails unless the others are whole, in order, once; and the bad one is failed by name (code 1) or not (code 0)."""
         before, after = simple(3), simple(3, name="v")
-        bad = Unit({"bad.toy": program})
+        bad = Unit({"bad.toy": misdeed})
         report, entries = self.report(self.kzip(before + [bad] + after), f"-j{jobs}", "--retries", retries, *words, code=code, **how)
         good = [(unit.name, "/t", unit.files[unit.name]) for unit in before + after]
         self.assertEqual([entry for entry in entries if entry[0] != "bad.toy"], good)
@@ -25,9 +25,9 @@ class Hostile(IndexCase):
             self.assertIn(reason, self.reasons(report)["bad.toy"])
         return report
 
-    def recovers(self, program, *words, **how):
+    def recovers(self, misdeed, *words, **how):
         """Misbehaves once; the second attempt is whole, and nothing of the first is in the result."""
-        again = f"if attempt == 1:\n" + "".join(f"    {line}\n" for line in program.splitlines()) + SIMPLE
+        again = f"if attempt == 1:\n" + "".join(f"    {line}\n" for line in misdeed.splitlines()) + SIMPLE
         self.among(again, *words, code=0, **how)
 
     # ---- exits
@@ -51,10 +51,10 @@ class Hostile(IndexCase):
 
     def test_exit_before_init(self):
         """Once: it is started again. Always: the run ends, and says why."""
-        once = "import os, sys\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    sys.exit(%d)\n"
         units = simple(3)
         for status in (0, 1):
-            _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=once % status))
+            analyzer = self.puppet(begin=program("dies_once", status=status))
+            _, entries = self.report(self.kzip(units), "-j1", analyzer=analyzer)
             self.expect_simple(entries, units)
             (self.state / "x").unlink()
         for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os\nos.kill(os.getpid(), 11)"):
@@ -64,10 +64,10 @@ class Hostile(IndexCase):
             self.assertIn("3 units are left", done.err)
 
     def test_exit_after_init(self):
-        once = "import os, sys\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    sys.exit(%d)\n"
         units = simple(3)
         for status in (0, 1):
-            _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(ready=once % status))
+            analyzer = self.puppet(ready=program("dies_once", status=status))
+            _, entries = self.report(self.kzip(units), "-j1", analyzer=analyzer)
             self.expect_simple(entries, units)
             (self.state / "x").unlink()
         for how in ("raise SystemExit(0)", "raise SystemExit(1)"):
@@ -89,20 +89,15 @@ class Hostile(IndexCase):
 
     def test_double_analyze(self):
         """-1, stdin closed, the pending one failed and tried again."""
-        program = """
-answer = wire.answer(wire.ask("analyze"))
-open(state + "/answer", "a").write(repr(answer) + "\\n")
-wire.until_closed()
-raise SystemExit
-"""
-        self.recovers(program)
+        misdeed = program("asks_while_it_works")
+        self.recovers(misdeed)
         self.assertIn("'code': -1", (self.state / "answer").read_text())
         (self.state / "attempts-bad.toy").unlink()
-        self.among(program, code=9, reason='protocol: puppet: "analyze" while another one is under way')
+        self.among(misdeed, code=9, reason='protocol: puppet: "analyze" while another one is under way')
 
     def test_done_after_a_breach(self):
         """What comes after a corrupt frame does not count, not even done."""
-        self.among("out.fact('/lost', 'x')\nwire.raw(b'+1\\n')\nwire.note('done')\nwire.until_closed()\nraise SystemExit\n", code=9)
+        self.among(program("done_after_a_breach"), code=9)
 
     def test_second_init(self):
         self.among("wire.ask('init', protocol='kythe1')\nwire.until_closed()\nraise SystemExit(3)\n", code=9, reason='protocol: puppet: "init" for the second time')
@@ -124,14 +119,14 @@ raise SystemExit
     def test_breach_before_work(self):
         """A wrong version, work before init, a corrupt frame instead of it, or after it: nothing is handed out, and why is told."""
         kzip = self.kzip(simple(2))
-        for when, program, why in (("begin", "wire.ask('init', protocol='kythe9')", 'protocol "kythe9": this host knows kythe1'),
+        for when, said, why in (("begin", "wire.ask('init', protocol='kythe9')", 'protocol "kythe9": this host knows kythe1'),
                                    ("begin", "wire.ask('init', protocol='kythe1', outputEncoding='xml')", 'output encoding "xml": this host knows json and protobuf'),
                                    ("begin", "wire.ask('analyze')", '"analyze" before "init"'), ("begin", "wire.note('done')", '"done" before "init"'),
                                    ("begin", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
                                    ("ready", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
                                    ("ready", "wire.ask('init', protocol='kythe1')", '"init" for the second time')):
             for status in (0, 1):
-                analyzer = self.puppet(**{when: f"{program}\nwire.until_closed()\nraise SystemExit({status})\n"})
+                analyzer = self.puppet(**{when: f"{said}\nwire.until_closed()\nraise SystemExit({status})\n"})
                 done = self.index(kzip, "-j1", "--json", "-o", self.dir / "result", analyzer=analyzer)
                 self.assertEqual(done.code, 9, done.err)
                 report = done.json
@@ -142,14 +137,13 @@ raise SystemExit
                 self.assertFalse((self.dir / "result").exists())
 
     def test_closes_stdout(self):
-        self.among("import os, time\nos.close(1)\nwire.until_closed()\nraise SystemExit\n")
+        self.among("import os\nos.close(1)\nwire.until_closed()\nraise SystemExit\n")
 
     def test_closes_stdout_and_lives(self):
-        self.among("import os, time\nos.close(1)\nwhile True:\n    time.sleep(100)\n", *SHORT_GRACE, retries="0")
+        self.among(program("lives_without_stdout"), *SHORT_GRACE, retries="0")
 
     def test_ignores_the_end_of_stdin(self):
-        deaf = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nout.raw(b'\\x05')\ndone()\nwhile True:\n    time.sleep(100)\n"
-        self.among(deaf, *SHORT_GRACE, retries="0", jobs="1")
+        self.among(program("deaf"), *SHORT_GRACE, retries="0", jobs="1")
 
     def test_floods_log(self):
         report = self.among(SIMPLE + "for i in range(20000):\n    wire.note('log', message='m%d ' % i + 'x' * 50)\n", code=0)
@@ -162,25 +156,24 @@ raise SystemExit
     # ---- time
 
     def test_never_done(self):
-        report = self.among("import time\nwhile True:\n    time.sleep(100)\n", "--timeout", "2s", *SHORT_GRACE, reason="timeout")
+        report = self.among("import signal\nwhile True:\n    signal.pause()\n", "--timeout", "2s", *SHORT_GRACE, reason="timeout")
         self.assertIn("within 2 s", self.reasons(report)["bad.toy"])
 
     def test_never_done_but_reads(self):
         """Its stdin is closed at the limit: it ends at once, no signal is needed."""
-        program = "wire.until_closed()\nopen(state + '/closed', 'w').close()\nraise SystemExit\n"
-        self.among(program, "--timeout", "2s", retries="0", reason="timeout")
+        misdeed = "wire.until_closed()\nopen(state + '/closed', 'w').close()\nraise SystemExit\n"
+        self.among(misdeed, "--timeout", "2s", retries="0", reason="timeout")
         self.assertTrue((self.state / "closed").exists())
 
     def test_late_done(self):
         """done after the limit does not count: the record is someone else's already."""
-        program = "if attempt == 1:\n    out.fact('/lost', 'x')\n    wire.until_closed()\n    done()\n    raise SystemExit\n" + SIMPLE
-        self.among(program, "--timeout", "2s", code=0)
+        self.among(program("done_too_late") + SIMPLE, "--timeout", "2s", code=0)
 
     def test_never_asks(self):
         """It says init, or done, and nothing more."""
         units = simple(3)
-        once = "import os\nif not os.path.exists(state + '/x'):\n    open(state + '/x', 'w').close()\n    wire.until_closed()\n    raise SystemExit\n"
-        report, entries = self.report(self.kzip(units), "-j1", "--timeout", "2s", analyzer=self.puppet(ready=once))
+        analyzer = self.puppet(ready=program("asks_for_nothing_once"))
+        report, entries = self.report(self.kzip(units), "-j1", "--timeout", "2s", analyzer=analyzer)
         self.expect_simple(entries, units)
         self.assertEqual(report["stderr"].count("asked for nothing within 2 s"), 1, report["stderr"])
         self.among(SIMPLE + "done()\nwire.until_closed()\nraise SystemExit\n", "--timeout", "2s", code=0, jobs="1")
@@ -199,7 +192,7 @@ raise SystemExit
         """a20: the size at done counts; what is cut off fails, and none of it is in the result."""
         self.among("out.fact('/t', 'x', path='bad.toy')\nout.raw(b'\\x20half')\n")
         (self.state / "attempts-bad.toy").unlink()
-        self.recovers("out.fact('/t', 'x', path='bad.toy')\nout.raw(b'\\x20half')\ndone()\nwire.until_closed()\nraise SystemExit")
+        self.recovers(program("half_a_record"))
 
     def test_bad_varint(self):
         self.among("out.raw(b'\\xff' * 11)\n")
@@ -213,22 +206,13 @@ raise SystemExit
 
     def test_grows_after_done(self):
         """a20: what is written after done does not count, here or in the next unit."""
-        program = SIMPLE + """
-import os, time
-fd = os.open(unit["output"], os.O_WRONLY | os.O_APPEND)
-done()
-wire.answer(wire.ask("vname", path="x", signature=""))  # done has been dealt with
-for i in range(200):
-    os.write(fd, b"\\x20more")
-    time.sleep(0.001)
-"""
-        report = self.among(program, code=0)
+        report = self.among(SIMPLE + program("grows_after_done"), code=0)
         self.assertIn('wrote 1000 bytes to an output after it had said "done"', report["stderr"])
 
     def test_writes_to_the_last_output(self):
         """Whoever has it open still has: what goes there is nothing of the unit that came next."""
         keeps = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY | os.O_APPEND)\nopen(state + '/fd', 'w').write(str(fd))\n"
-        maps = SIMPLE + "import mmap, os\nwith open(unit['output'], 'r+b') as f:\n    here = mmap.mmap(f.fileno(), 0)\nwire.mapping = here\n"
+        maps = SIMPLE + program("maps_its_output")
         writes = "import os\nos.write(int(open(state + '/fd').read()), b'\\x20more')\n" + SIMPLE
         writes_map = "wire.mapping[:4] = b'\\xff' * 4\n" + SIMPLE
         units = [Unit({"a.toy": keeps}), Unit({"b.toy": writes}), *simple(3), Unit({"c.toy": maps}), Unit({"d.toy": writes_map}), *simple(3, name="v")]
@@ -238,10 +222,8 @@ for i in range(200):
 
     def after_done(self, change):
         """The driver has dealt with done, and the unit waits for its turn behind a slow one: `change` must not matter."""
-        program = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\n" \
-            "wire.answer(wire.ask('vname', path='x', signature=''))\n" + change + "\nopen(state + '/changed', 'w').close()\n"
-        slow = "import os, time\nwhile not os.path.exists(state + '/changed'):\n    time.sleep(0.01)\n" + SIMPLE
-        units = [Unit({"slow.toy": slow}), Unit({"bad.toy": program}), *simple(3)]
+        slow, misdeed = "hear('changed')\n" + SIMPLE, program("changes_after_done", change=change)
+        units = [Unit({"slow.toy": slow}), Unit({"bad.toy": SIMPLE + misdeed}), *simple(3)]
         report, entries = self.report(self.kzip(units), "-j2")
         self.expect_simple(entries, units)
         self.assertEqual(report["done"], 5)
@@ -257,8 +239,8 @@ for i in range(200):
     def test_changes_while_it_is_read(self):
         """At the very moment of done: the unit may fail, or be what it was then; the others are right, the result is made of whole records."""
         change = "for i in range(300):\n    os.ftruncate(fd, 0)\n    os.pwrite(fd, b'\\xff' * 40, 0)\n"
-        program = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\n" + change
-        units = [Unit({"bad.toy": program}), *simple(3)]
+        misdeed = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\n" + change
+        units = [Unit({"bad.toy": misdeed}), *simple(3)]
         report, entries = self.report(self.kzip(units), "-j1", code=None)
         self.expect_simple([entry for entry in entries if entry[0] != "bad.toy"], units[1:])
         self.assertEqual(report["done"] + report["failed"], 4)
@@ -272,15 +254,7 @@ for i in range(200):
 
     def test_output_directory_spoilt(self):
         """What lies beside its output, or above: its own business, not the next unit's."""
-        program = """
-import os
-place = os.path.dirname(unit["output"])
-os.mkdir(place + "/deep")
-for i in range(30):
-    open(place + "/%d" % i, "a").write("squatter")
-os.symlink("/etc", place + "/link")
-""" + SIMPLE
-        self.among(program, code=0, jobs="1")
+        self.among(program("squats") + SIMPLE, code=0, jobs="1")
 
 
 if __name__ == "__main__":

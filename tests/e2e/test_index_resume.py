@@ -4,19 +4,22 @@ import json
 import random
 import signal
 import subprocess
-import time
 import unittest
 
-from kythe_support import IndexCase, SIMPLE, Unit, read_entries, running, simple
+import events
+from kythe_support import IndexCase, SIMPLE, Unit, program, read_entries, running, simple
 from support import LIMIT, MORTISE
 
 # Waits until the test lets it go on.
-HELD = "import os, time\nopen(state + '/held', 'w').close()\nwhile not os.path.exists(state + '/go'):\n    time.sleep(0.01)\n" + SIMPLE
+HELD = "hold()\n" + SIMPLE
+# Two signs of life each.
+SIGNS = "open(state + '/signs', 'a').write('.')\n" + SIMPLE + "open(state + '/signs', 'a').write('.')\n"
 
 
 class Runs(IndexCase):
     def setUp(self):
         super().setUp()
+        self.let_go = self.gate().open
         self.result = self.dir / "result"
         self.partial = self.dir / "result.partial"
         self.journal = self.dir / "result.journal"
@@ -31,18 +34,16 @@ class Runs(IndexCase):
         return process
 
     def until(self, condition, process):
-        deadline = time.monotonic() + LIMIT
-        while not condition():
-            if process.poll() is not None:
-                self.fail(f"ended with {process.returncode}: {process.stderr.read()}")
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.005)
+        try:
+            events.until(condition, self.dir, self.state, process=process)
+        except events.Ended:
+            self.fail(f"ended with {process.wait(LIMIT)}: {process.stderr.read()}")
 
     def held(self):
         return (self.state / "held").exists()
 
-    def let_go(self):
-        (self.state / "go").touch()
+    def signs(self):
+        return (self.state / "signs").stat().st_size if (self.state / "signs").exists() else 0
 
     def lines(self):
         return self.journal.read_text().splitlines()[1:] if self.journal.exists() else []
@@ -54,19 +55,14 @@ class Runs(IndexCase):
 
 class Killed(Runs):
     def test_twenty_moments(self):
-        """SIGKILL at 20 random moments of a run, then --resume: the same bytes in the same order, nothing lost, nothing twice."""
-        units = simple(24, "import time\ntime.sleep(0.02)\n" + SIMPLE)
+        """SIGKILL at 20 moments of a run, then --resume: the same bytes in the same order, nothing lost or twice."""
+        units = simple(24, SIGNS)
         kzip = self.kzip(units)
-        began = time.monotonic()
         self.report(kzip, "-j2")
-        whole, took = self.result.read_bytes(), time.monotonic() - began
-        dice, kept = random.Random(5), set()
+        whole, signs, kept = self.result.read_bytes(), self.signs(), set()
         for moment in range(20):
             self.result.unlink(missing_ok=True)
-            process = self.start(kzip, "-j2")
-            time.sleep(took * (moment + dice.random()) / 20)
-            process.kill()
-            process.wait()
+            self.killed_after(moment * signs // 20, kzip)
             if self.result.exists():
                 self.assertEqual(self.result.read_bytes(), whole, "half a file")
             kept.add(len(self.lines()))
@@ -76,16 +72,23 @@ class Killed(Runs):
             self.assertFalse(self.journal.exists())
         self.assertGreater(len(kept), 4, "the moments are all alike")
 
+    def killed_after(self, signs, kzip, *words):
+        (self.state / "signs").unlink(missing_ok=True)
+        process = self.start(kzip, "-j2", *words)
+        try:
+            events.until(lambda: self.signs() >= signs, self.state, process=process)
+        except events.Ended:
+            pass  # there was not so much left to do
+        process.kill()
+        process.wait()
+
     def test_killed_again_and_again(self):
         """One result out of many runs, each killed."""
-        units = simple(24, "import time\ntime.sleep(0.02)\n" + SIMPLE)
+        units = simple(24, SIGNS)
         kzip = self.kzip(units)
         dice = random.Random(6)
         for _ in range(8):
-            process = self.start(kzip, "-j2", "--resume")
-            time.sleep(0.2 + 0.2 * dice.random())
-            process.kill()
-            process.wait()
+            self.killed_after(dice.randrange(10), kzip, "--resume")
         _, entries = self.report(kzip, "-j2", "--resume")
         self.expect_simple(entries, units)
 
@@ -320,8 +323,8 @@ class Resume(Runs):
 
 
 class Interrupted(Runs):
-    def interrupt(self, program, *words):
-        kzip = self.kzip(simple(2) + [Unit({"held.toy": program})] + simple(2, name="v"))
+    def interrupt(self, deed, *words):
+        kzip = self.kzip(simple(2) + [Unit({"held.toy": deed})] + simple(2, name="v"))
         process = self.start(kzip, "-j1", *words)
         self.until(lambda: self.held() and len(self.lines()) == 2, process)
         process.send_signal(signal.SIGINT)
@@ -329,12 +332,9 @@ class Interrupted(Runs):
 
     def test_once(self):
         """stdin is closed: one who ends then ends at once. The rest can be resumed."""
-        program = "open(state + '/held', 'w').close()\nimport os\nif not os.path.exists(state + '/go'):\n    wire.until_closed()\n    raise SystemExit\n" + SIMPLE
-        kzip, process = self.interrupt(program)
-        began = time.monotonic()
-        err = process.stderr.read()
-        self.assertEqual(process.wait(LIMIT), 130)
-        self.assertLess(time.monotonic() - began, 9, "it was waited for although it had ended")
+        kzip, process = self.interrupt(program("ends_with_its_stdin") + SIMPLE, "--set", "stop.term=1000s")
+        _, err = process.communicate(timeout=LIMIT)  # longer: it was waited for although it had ended
+        self.assertEqual(process.returncode, 130)
         self.assertIn("stopping: analyzers have 10 s to end", err)
         self.assertIn("2 of 5 units", err)
         self.assertIn("3 units are left: the same command with --resume goes on", err)
@@ -344,8 +344,7 @@ class Interrupted(Runs):
 
     def test_done_in_the_grace(self):
         """What is said after the end of stdin does not count: the unit is whole in the next run, once."""
-        program = "import os\nopen(state + '/held', 'w').close()\nif not os.path.exists(state + '/go'):\n    wire.until_closed()\n" + SIMPLE
-        kzip, process = self.interrupt(program)
+        kzip, process = self.interrupt("here()\nif not may_go():\n    wire.until_closed()\n" + SIMPLE)
         process.stderr.read()
         self.assertEqual(process.wait(LIMIT), 130)
         self.let_go()
@@ -354,7 +353,7 @@ class Interrupted(Runs):
 
     def test_the_hold(self):
         """One who does not care is left alone for the grace (here set), then ended."""
-        _, process = self.interrupt("import signal\nsignal.signal(signal.SIGTERM, lambda *a: (open(state + '/term', 'w').close(), os._exit(0)))\n" + HELD, "--set", "stop.term=1s")
+        _, process = self.interrupt("import os, signal\nsignal.signal(signal.SIGTERM, lambda *a: (open(state + '/term', 'w').close(), os._exit(0)))\n" + HELD, "--set", "stop.term=1s")
         process.stderr.read()
         self.assertEqual(process.wait(LIMIT), 130)
         self.assertTrue((self.state / "term").exists())
@@ -372,7 +371,7 @@ class Interrupted(Runs):
         self.assertEqual(running(str(self.dir)), [])
 
     def test_json(self):
-        kzip = self.kzip([Unit({"held.toy": "open(state + '/held', 'w').close()\nwire.until_closed()\nraise SystemExit\n"})] + simple(2))
+        kzip = self.kzip([Unit({"held.toy": "here()\nwire.until_closed()\nraise SystemExit\n"})] + simple(2))
         process = subprocess.Popen([str(MORTISE), *map(str, self.words(kzip, "--json", "-j1", "-o", self.result))], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.env, cwd=self.dir, text=True)
         with process:

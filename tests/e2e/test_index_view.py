@@ -6,42 +6,33 @@ import shutil
 import subprocess
 import unittest
 
-from kythe_support import IndexCase, NO_NAMESPACES, PUPPET, SIMPLE, Unit, digest, read_entries, simple
+from kythe_support import IndexCase, NO_NAMESPACES, PUPPET, SIMPLE, Unit, digest, program, read_entries, simple
 from support import BUILD, PYTHON
 
-# Writes what it sees of each path: its bytes, or the name of the error.
-LOOK = """
-import errno, os
-def look(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        return errno.errorcode[error.errno]
-for name in %r:
-    out.fact("/look", look(name), path=name, signature=unit["input"])
-"""
+
+def look(*names):
+    return program("look", names=names)
 
 
 class Common:
     """What both kinds of view promise."""
 
     def looks(self, kzip, *words, **how):
-        """{(path): bytes}, of the facts that LOOK wrote."""
+        """{(path): bytes}, of the facts that look() wrote."""
         return {path: value for (path, fact), value in self.seen(kzip, *words, **how).items() if fact == "/look"}
 
     def test_r26_r27_contents(self):
         """open, read and lseek, with precisely the record's bytes; empty ones and binary ones, too."""
         blob = bytes(range(256)) * 300
-        program = "f = open('sub/blob', 'rb')\nf.seek(256 * 299 + 5)\nout.fact('/tail', f.read())\n" + LOOK % (["sub/blob", "empty", "sub/deep/er/x"],)
-        unit = Unit({"a.toy": program, "sub/blob": blob, "empty": b"", "sub/deep/er/x": b"y"})
+        reads = "f = open('sub/blob', 'rb')\nf.seek(256 * 299 + 5)\nout.fact('/tail', f.read())\n" + look("sub/blob", "empty", "sub/deep/er/x")
+        unit = Unit({"a.toy": reads, "sub/blob": blob, "empty": b"", "sub/deep/er/x": b"y"})
         seen = self.seen(self.kzip([unit]))
         self.assertEqual(seen["-", "/tail"], bytes(range(5, 256)))
         self.assertEqual([seen[name, "/look"] for name in ("sub/blob", "empty", "sub/deep/er/x")], [blob, b"", b"y"])
 
     def test_r28_per_analysis(self):
         """The same path with other bytes in the next analysis of the same process, and nothing of the one before."""
-        units = [Unit({"a.toy": LOOK % (["h", "only0", "only1", "only2", "d/x", "d"],) + f"import os\nout.fact('/pid', str(os.getpid()))\n# {i}\n", "h": f"header {i}",
+        units = [Unit({"a.toy": look("h", "only0", "only1", "only2", "d/x", "d") + f"import os\nout.fact('/pid', str(os.getpid()))\n# {i}\n", "h": f"header {i}",
                        f"only{i}": "mine", **({"d/x": "in a directory"} if i != 1 else {"d": "a file"})}) for i in range(3)]
         _, entries = self.report(self.kzip(units), "-j1")
         looks = [value for _, fact, value in entries if fact == "/look"]
@@ -52,9 +43,7 @@ class Common:
 
     def test_the_same_files(self):
         """Records with the same files one after the other, in one process and in a fresh one; another one between them."""
-        program = LOOK % (["h", "d/x"],) + "import os, sys\nout.fact('/pid', str(os.getpid()))\n" \
-            "if 'fail' in unit['arguments'] and not os.path.exists(state + '/failed'):\n    open(state + '/failed', 'w')\n    sys.exit(1)\n"
-        units = [Unit({"a.toy": program, "h": f"header {h}", "d/x": "X"}, output_key=f"key {i}", argument=["tool", how])
+        units = [Unit({"a.toy": look("h", "d/x") + program("fails_once_if_told"), "h": f"header {h}", "d/x": "X"}, output_key=f"key {i}", argument=["tool", how])
                  for i, (h, how) in enumerate([(1, ""), (1, ""), (1, "fail"), (1, ""), (2, ""), (1, ""), (1, "")])]
         _, entries = self.report(self.kzip(units), "-j1")
         looks = [value for _, fact, value in entries if fact == "/look"]
@@ -64,9 +53,9 @@ class Common:
 
     def test_detours(self):
         """a/b/../c wants a/b, though no file of the record lies in it; and only while it is wanted."""
-        units = [Unit({"a.toy": LOOK % (["a/b/../c", "x/y/z/../../w", "c"],), "a/b/../c": "C", "x/y/z/../../w": "W", "c": "c"}),
-                 Unit({"b.toy": "import os\nout.fact('/left', [os.path.exists(p) for p in ('a', 'x')])\n" + LOOK % (["q/../r"],), "q/../r": "R"}),
-                 Unit({"c.toy": LOOK % (["q", "a/b"],), "q": "a file now", "a/b": "and this"})]
+        units = [Unit({"a.toy": look("a/b/../c", "x/y/z/../../w", "c"), "a/b/../c": "C", "x/y/z/../../w": "W", "c": "c"}),
+                 Unit({"b.toy": "import os\nout.fact('/left', [os.path.exists(p) for p in ('a', 'x')])\n" + look("q/../r"), "q/../r": "R"}),
+                 Unit({"c.toy": look("q", "a/b"), "q": "a file now", "a/b": "and this"})]
         _, entries = self.report(self.kzip(units), "-j1")
         self.assertEqual([value for _, _, value in entries], [b"C", b"W", b"c", b"[false, false]", b"R", b"a file now", b"and this"])
         report, _ = self.report(self.kzip([Unit({"a.toy": SIMPLE, "d": "a file", "d/../e": "E"})]), code=1)
@@ -111,7 +100,7 @@ class Common:
 
     def test_damaged_cache(self):
         """Contents that somebody touched are written anew: never other bytes than the record's."""
-        unit = Unit({"a.toy": LOOK % (["h"],), "h": "original"})
+        unit = Unit({"a.toy": look("h"), "h": "original"})
         kzip = self.kzip([unit])
         self.assertEqual(self.looks(kzip), {"h": b"original"})
         (blob,) = (self.dir / "cache").rglob(digest("original"))
@@ -136,7 +125,7 @@ class Common:
     def test_relative_working_directory(self):
         """a24: the inputs are found from the directory that is told."""
         for cwd in ("", "sub/dir"):
-            unit = Unit({"x/a.toy": LOOK % (["x/a.toy", "h"],) + "import os\nout.fact('/cwd', os.getcwd() + ' ' + unit['workingDir'])\n", "h": "H"}, cwd=cwd)
+            unit = Unit({"x/a.toy": look("x/a.toy", "h") + "import os\nout.fact('/cwd', os.getcwd() + ' ' + unit['workingDir'])\n", "h": "H"}, cwd=cwd)
             seen = self.seen(self.kzip([unit]))
             self.assertEqual(seen["h", "/look"], b"H")
             here, told = seen["-", "/cwd"].decode().split()
@@ -150,7 +139,7 @@ class Namespace(Common, IndexCase):
     def test_absolute_and_above(self):
         """Absolute paths, over directories that the host has and has not; ../ from the working directory."""
         names = ["/usr/include/zz_record/x.h", "/zz-nowhere/y.h", "../up.h", "../../../top.h", "/etc/zz.conf", "/src/a/../b/z.h"]
-        unit = Unit({"a.toy": LOOK % (names + ["/src/up.h", "/top.h", "/src/b/z.h"],), **{name: f"content of {name}" for name in names}}, cwd="/src/a")
+        unit = Unit({"a.toy": look(*names, "/src/up.h", "/top.h", "/src/b/z.h"), **{name: f"content of {name}" for name in names}}, cwd="/src/a")
         looks = self.looks(self.kzip([unit]))
         for name in names:
             self.assertEqual(looks[name], f"content of {name}".encode())
@@ -162,7 +151,7 @@ class Namespace(Common, IndexCase):
         """Without a working directory one is made up that the deepest ../ does not leave."""
         for cwd in ("", "rel/../ative"):
             names = ["../../../../far.h", "x/../../near.h", "h"]
-            unit = Unit({"a.toy": LOOK % (names,) + "out.fact('/dir', unit['workingDir'])\n", **{name: name for name in names}}, cwd=cwd)
+            unit = Unit({"a.toy": look(*names) + "out.fact('/dir', unit['workingDir'])\n", **{name: name for name in names}}, cwd=cwd)
             seen = self.seen(self.kzip([unit]))
             for name in names:
                 self.assertEqual(seen[name, "/look"], name.encode())
@@ -172,14 +161,12 @@ class Namespace(Common, IndexCase):
         """A path that the host has: the record's bytes. Beside it, the host's own."""
         with open("/etc/hostname", "rb") as file:
             hostname = file.read()
-        unit = Unit({"a.toy": LOOK % (["/etc/passwd", "/etc/hostname"],), "/etc/passwd": "the record's"})
+        unit = Unit({"a.toy": look("/etc/passwd", "/etc/hostname"), "/etc/passwd": "the record's"})
         self.assertEqual(self.looks(self.kzip([unit])), {"/etc/passwd": b"the record's", "/etc/hostname": hostname})
 
     def test_r31_gone_after_done(self):
         """a30: before the next analyze is answered."""
-        look = "done()\nwire.answer(wire.ask('vname', path='x', signature=''))\nimport os, time\nend = time.monotonic() + 30\n" \
-               "while os.path.exists('/src/zz.h') and time.monotonic() < end:\n    time.sleep(0.01)\nopen(state + '/seen', 'a').write('%d' % os.path.exists('/src/zz.h'))\n"
-        units = [Unit({"a.toy": "import os\nassert os.path.exists('/src/zz.h')\n" + look, "/src/zz.h": "z"}), Unit({"b.toy": LOOK % (["/src/zz.h", "/src/a.toy", "a.toy"],)})]
+        units = [Unit({"a.toy": program("waits_for_its_view_to_go"), "/src/zz.h": "z"}), Unit({"b.toy": look("/src/zz.h", "/src/a.toy", "a.toy")})]
         looks = self.looks(self.kzip(units), "-j1")
         self.assertEqual(looks, {"/src/zz.h": b"ENOENT", "/src/a.toy": b"ENOENT", "a.toy": b"ENOENT"})
         self.assertEqual((self.state / "seen").read_text(), "0")
@@ -193,20 +180,7 @@ class Namespace(Common, IndexCase):
 
     def test_read_only(self):
         """Writing, replacing, removing, chmod: EROFS, and the next unit sees the record's bytes."""
-        program = """
-import errno, os
-def attempt_to(what, *args):
-    try:
-        what(*args)
-        return "done"
-    except OSError as error:
-        return errno.errorcode[error.errno]
-tries = [attempt_to(open, "/src/h", "w"), attempt_to(open, "/src/new", "w"), attempt_to(os.unlink, "/src/h"), attempt_to(os.rename, "/src/h", "/src/i"),
-         attempt_to(os.chmod, "/src/h", 0o666), attempt_to(os.utime, "/src/h"), attempt_to(os.truncate, "/src/h", 0), attempt_to(os.mkdir, "/src/dir"),
-         attempt_to(os.link, "/src/h", "/src/j"), attempt_to(os.symlink, "x", "/src/s")]
-out.fact("/tries", tries)
-"""
-        units = [Unit({"a.toy": program, "h": "precious"}), Unit({"b.toy": LOOK % (["h"],), "h": "precious"})]
+        units = [Unit({"a.toy": program("writes_to_its_view"), "h": "precious"}), Unit({"b.toy": look("h"), "h": "precious"})]
         kzip = self.kzip(units)
         seen = self.seen(kzip, "-j1")
         tries = json.loads(seen["-", "/tries"])
@@ -216,7 +190,7 @@ out.fact("/tries", tries)
 
     def test_each_sees_its_own(self):
         """Four at once, all with the same path."""
-        units = [Unit({"a.toy": f"import time\ntime.sleep(0.05)\nout.fact('/h', open('/src/h').read(), path='{i}')\n# {i}\n", "/src/h": f"of {i}"}) for i in range(16)]
+        units = [Unit({"a.toy": program("meets_three_others", number=i), "/src/h": f"of {i}"}) for i in range(16)]
         _, entries = self.report(self.kzip(units), "-j4")
         self.assertEqual(entries, [(str(i), "/h", f"of {i}".encode()) for i in range(16)])
 
@@ -233,7 +207,7 @@ out.fact("/tries", tries)
     def test_cache_below_the_record(self):
         """Records of files beside the cache: the stage lies where the view is laid over."""
         place = self.dir / "project"
-        unit = Unit({str(place / "a.toy"): LOOK % (["h", str(self.dir / "beside")],), "h": "H"}, cwd=str(place))
+        unit = Unit({str(place / "a.toy"): look("h", str(self.dir / "beside")), "h": "H"}, cwd=str(place))
         self.file("beside", "of the host")
         looks = self.looks(self.kzip([unit]), analyzer=[PYTHON, PUPPET])
         self.assertEqual(looks, {"h": b"H", str(self.dir / "beside"): b"of the host"})
@@ -242,7 +216,7 @@ out.fact("/tries", tries)
         """A confined analyzer reads its inputs in two consecutive analyses, and nothing else of the host."""
         secret = self.file("home/secret", "s3cret")
         names = ["/src/h", str(secret)]
-        units = [Unit({f"{i}.toy": LOOK % (names,) + f"import os\nout.fact('/pid', str(os.getpid()))\n# {i}\n", "/src/h": f"of {i}", f"/srv/only{i}": "x"}) for i in range(3)]
+        units = [Unit({f"{i}.toy": look(*names) + f"import os\nout.fact('/pid', str(os.getpid()))\n# {i}\n", "/src/h": f"of {i}", f"/srv/only{i}": "x"}) for i in range(3)]
         self.confined(units, names, secret)
 
     def confined(self, units, names, secret):
@@ -262,8 +236,8 @@ class Directory(Common, IndexCase):
 
     def test_told_working_directory(self):
         """The working directory is a place of our own: the record's files lie there, and nothing else."""
-        program = "import os\nout.fact('/list', sorted(os.path.join(d, f)[len(unit['workingDir']) + 1:] for d, _, names in os.walk(unit['workingDir']) for f in names))\n"
-        unit = Unit({"a.toy": program, "d/h": "H", "./e/../f": "F"}, cwd="/src")
+        lists = "import os\nout.fact('/list', sorted(os.path.join(d, f)[len(unit['workingDir']) + 1:] for d, _, names in os.walk(unit['workingDir']) for f in names))\n"
+        unit = Unit({"a.toy": lists, "d/h": "H", "./e/../f": "F"}, cwd="/src")
         self.assertEqual(json.loads(self.seen(self.kzip([unit]))["-", "/list"]), ["a.toy", "d/h", "f"])
 
     def test_cannot_be_shown(self):
@@ -281,27 +255,14 @@ class Directory(Common, IndexCase):
         self.assertEqual(sorted(os.listdir(self.state)), [f"attempts-{name}.toy" for name in ("fine", "hidden", "same", "up")])
 
     def test_gone_after_done(self):
-        look = "import os\npath = unit['workingDir'] + '/zz.h'\n"
         units = [Unit({"a.toy": "import builtins\nbuiltins.place = unit['workingDir']\n", "zz.h": "z"}),
-                 Unit({"b.toy": "import os\nout.fact('/before', os.path.exists(place + '/zz.h') and place == unit['workingDir'])\n" + LOOK % (["zz.h", "a.toy"],)})]
+                 Unit({"b.toy": "import os\nout.fact('/before', os.path.exists(place + '/zz.h') and place == unit['workingDir'])\n" + look("zz.h", "a.toy")})]
         seen = self.seen(self.kzip(units), "-j1")
         self.assertEqual((seen["zz.h", "/look"], seen["a.toy", "/look"], seen["-", "/before"]), (b"ENOENT", b"ENOENT", b"false"))
 
     def test_read_only(self):
         """Files are 0444; one who changes that and writes spoils no later unit."""
-        program = """
-import os
-try:
-    open("h", "r+").write("spoilt!!")
-except PermissionError:
-    pass
-try:
-    os.chmod("h", 0o666)
-    open("h", "r+").write("spoilt!!")
-except OSError:
-    pass
-"""
-        units = [Unit({"a.toy": program, "h": "precious"}), Unit({"b.toy": LOOK % (["h"],), "h": "precious"}), Unit({"c.toy": LOOK % (["i"],), "i": "precious"})]
+        units = [Unit({"a.toy": program("spoils_a_file"), "h": "precious"}), Unit({"b.toy": look("h"), "h": "precious"}), Unit({"c.toy": look("i"), "i": "precious"})]
         kzip = self.kzip(units)
         for _ in range(2):
             seen = self.seen(kzip, "-j1")

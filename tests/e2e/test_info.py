@@ -174,18 +174,7 @@ class Failures(Case):
                          (7, 'crashed: once: exited with status 3 before it answered; last stderr: "no Rust here"'), done.err)
 
     def test_no_health_method(self):
-        script = self.file("few.py", """
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    body = {"error": {"code": -32601, "message": "no"}}
-    if m["method"] == "handshake.manifest":
-        body = {"result": {"name": "few", "version": "1.0.0", "interfaces": []}}
-    if m["method"] in ("plugin.init", "plugin.shutdown"):
-        body = {"result": {"status": "ok"}}
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **body}), flush=True)
-""")
-        page = self.ok("info", "-d", "yams", script).out
+        page = self.ok("info", "-d", "yams", PLUGINS / "yams_few.py").out
         self.assertRegex(page, r"(?m)^state +ready")
         self.assertRegex(page, r"(?m)^health +unknown: .*-32601")
 

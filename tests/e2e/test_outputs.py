@@ -10,7 +10,7 @@ import threading
 import unittest
 
 from kythe_support import NO_NAMESPACES
-from support import Case, LIMIT, MORTISE, PYTHON, YAMS_OK, shell_words
+from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON, YAMS_OK, shell_words
 
 
 class Outputs(Case):
@@ -30,22 +30,9 @@ class Outputs(Case):
         """mortise extract that has the first of two files, and will never have the second."""
         os.mkfifo(self.dir / "asked")
         self.file("b.txt", "two\n")
-        plugin = self.file("stuck.py", f"""
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    result = {{"name": "stuck", "version": "1", "interfaces": ["content_extractor_v1"]}}
-    if asked["method"] == "extractor.supports":
-        result = {{"supported": True}}
-    elif asked["method"] == "extractor.extract":
-        if "dHdvCg==" in line:
-            open("{self.dir}/asked", "w").close()
-            sys.stdin.read()
-        result = {{"text": "first", "metadata": {{}}}}
-    print(json.dumps({{"jsonrpc": "2.0", "id": asked.get("id"), "result": result}}), flush=True)
-""")
-        process = subprocess.Popen([MORTISE, "extract", "-j", "1", *words, "a.txt", "b.txt", "--", PYTHON, plugin], cwd=self.dir,
-                                   env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([MORTISE, "extract", "-j", "1", *words, "a.txt", "b.txt", "--", PYTHON,
+                                    PLUGINS / "yams_stuck.py", self.dir / "asked"], cwd=self.dir, env=self.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.communicate)
         with open(self.dir / "asked", encoding="utf-8"):  # opens when the plugin does
             pass

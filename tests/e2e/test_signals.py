@@ -70,16 +70,8 @@ class Signals(Case):
 
     def test_twice(self):
         """A plugin that ignores both the end of stdin and SIGTERM goes at the second signal, not after the graces."""
-        script = self.file("stubborn.py", """
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("deaf", os.getpid(), file=sys.stderr, flush=True)
-sys.stdin.readline()
-print("asked", file=sys.stderr, flush=True)
-while True:
-    time.sleep(1000)
-""")
-        words = ["call", "-v", "--set", "stop.term=1000s", "--set", "stop.kill=1000s", "x", "--", PYTHON, script]
+        stubborn = [PYTHON, PLUGINS / "stubborn.py"]
+        words = ["call", "-v", "--set", "stop.term=1000s", "--set", "stop.kill=1000s", "x", "--", *stubborn]
         process = self.start(*words)
         pid = int(self.wait_for_line(process, "| deaf").split()[-1])
         self.wait_for_line(process, "| asked")

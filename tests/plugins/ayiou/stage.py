@@ -8,11 +8,12 @@
     errors    {method: error object}
     crash     handle (crash_in: another method) of texts that contain this ends the process with status 7
     slow      [text, seconds, method]: that method of texts that contain the first sleeps
-    gate      [text, file]: handle of texts that contain the first waits until there is such a file
+    gate      [text, file]: handle of texts that contain the first waits while somebody has locked the file
     silent    methods that are never answered
     noise     a line that is printed before every answer
     start_dies  how many times it dies at once; counted in the file named by "log"
 """
+import fcntl
 import json
 import os
 import sys
@@ -66,8 +67,9 @@ for line in sys.stdin:
     if method == slow[2] and slow[0] in text:
         time.sleep(slow[1])
     gate = part.get("gate", ["\0", ""])
-    while method == "handle" and gate[0] in text and not os.path.exists(gate[1]):
-        time.sleep(0.02)
+    if method == "handle" and gate[0] in text:
+        with open(gate[1]) as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
     if part.get("noise"):
         print(part["noise"], flush=True)
     if method in part.get("silent", []):

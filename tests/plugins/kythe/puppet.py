@@ -5,9 +5,12 @@ Usage: puppet.py [JSON]. Members: encoding (json, protobuf), types (of analyze; 
 outlives the process), begin, ready, idle (Python that is run before init, after init, before each analyze).
 
 A program sees `wire` (the conversation), `unit` (the reply to analyze), `out` (the output), `attempt` (from 1; needs state),
-`state` and `done()`, which it need not call: what is left to say is said after it.
+`state` and `done()`, which it need not call: what is left to say is said after it. Nobody sleeps: to wait for the
+test or for another puppet there are here(), may_go(), hold(), tell() and hear(), see Meeting. Longer programs are
+in units/.
 """
 import base64
+import fcntl
 import json
 import os
 import sys
@@ -112,6 +115,52 @@ class Out:
             self.record(field(1, vname_bytes(path, signature)) + field(4, name.encode()) + field(5, value))
 
 
+class Meeting:
+    """Where puppets and the test wait for each other: files in the state directory."""
+
+    def __init__(self, state):
+        self.place = state
+
+    def here(self):
+        """The test waits for this."""
+        open(self.place + "/held", "w").close()
+
+    def may_go(self):
+        """The test has opened the gate."""
+        try:
+            self._pass(fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def hold(self):
+        self.here()
+        self._pass(0)
+
+    def _pass(self, flags):
+        with open(self.place + "/gate") as gate:
+            fcntl.flock(gate, fcntl.LOCK_SH | flags)
+
+    def tell(self, name):
+        """Returns when another puppet hears it."""
+        open(self._fifo(name), "w").close()
+
+    def hear(self, name):
+        with open(self._fifo(name)) as fifo:
+            fifo.read()
+
+    def _fifo(self, name):
+        path = f"{self.place}/meet-{name}"
+        try:
+            os.mkfifo(path)
+        except FileExistsError:
+            pass
+        return path
+
+    def words(self):
+        return {word: getattr(self, word) for word in ("here", "may_go", "hold", "tell", "hear")}
+
+
 def attempts(state, unit):
     """Counts this one."""
     if not state:
@@ -125,11 +174,12 @@ def attempts(state, unit):
 
 def run(config):
     wire, state = Wire(), config.get("state")
-    exec(config.get("begin", ""), {"wire": wire, "state": state})
+    common = {"wire": wire, "state": state, **Meeting(state).words()}
+    exec(config.get("begin", ""), dict(common))
     wire.call("init", protocol="kythe1", outputEncoding=config.get("encoding", "protobuf"))
-    exec(config.get("ready", ""), {"wire": wire, "state": state})
+    exec(config.get("ready", ""), dict(common))
     while True:
-        exec(config.get("idle", ""), {"wire": wire, "state": state})
+        exec(config.get("idle", ""), dict(common))
         unit = wire.call("analyze", **({"types": config["types"]} if config.get("types") else {}))
         attempt = attempts(state, unit)
         os.chdir(unit["workingDir"])
@@ -142,7 +192,7 @@ def run(config):
         out = Out(unit["output"], config.get("encoding", "protobuf"))
         with open(unit["inputs"][0], "rb") as source:
             program = compile(source.read(), unit["inputs"][0], "exec")
-        exec(program, {"wire": wire, "unit": unit, "out": out, "attempt": attempt, "state": state, "done": done})
+        exec(program, {**common, "unit": unit, "out": out, "attempt": attempt, "done": done})
         if not said:
             done()
 
