@@ -73,8 +73,8 @@ static int check_params(mortise_plugin *plugin, const char *action, struct mor_s
 		return 0;
 	if (!mor_json_valid(params, 0, 0, &at))
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)", plugin->session.name, action, at);
-	while (params.len && strchr(" \t\r\n", *params.ptr))
-		params.ptr++, params.len--;
+	while (*params.ptr == ' ' || *params.ptr == '\t' || *params.ptr == '\r' || *params.ptr == '\n')
+		params.ptr++; /* valid JSON has more than blanks */
 	if (*params.ptr != '{' && *params.ptr != '[')
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" must be an object or an array", plugin->session.name, action);
 	return 0;
@@ -101,11 +101,12 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 /* Embedders mostly call one thing over and over: the last answer is remembered. */
 static const struct mor_method *find_action(mortise_plugin *plugin, const char *action)
 {
-	size_t len = strlen(action);
+	size_t len;
 
 	if (plugin->last_row && strcmp(action, plugin->last_action) == 0)
 		return plugin->last_row;
 	plugin->last_row = NULL;
+	len = strlen(action);
 	if (len >= sizeof(plugin->last_action))
 		return mor_dialect_action(plugin->dialect, mor_slice_of(action));
 	memcpy(plugin->last_action, action, len + 1);

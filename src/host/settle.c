@@ -264,9 +264,12 @@ bool mor_call_keeps_slot(const mortise_call *call)
 /* A call that a note settles must be acknowledged first, and sooner; unless all of it may take no longer than that. */
 static bool owes_ack(const mortise_call *call)
 {
-	uint32_t ms = mor_timing_of(call->method)->ack_ms;
+	uint32_t ms;
 
-	return call->method->settle == MOR_BY_NOTE && ms && !call->acked && (!call->timeout_ms || ms < call->timeout_ms);
+	if (call->method->settle != MOR_BY_NOTE || call->acked)
+		return false;
+	ms = mor_timing_of(call->method)->ack_ms;
+	return ms && (!call->timeout_ms || ms < call->timeout_ms);
 }
 
 /* What a call may take in all, however often it shows signs of life; 0: no such limit. */
