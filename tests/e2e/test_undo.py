@@ -69,7 +69,7 @@ class Undo(Sunscreen):
     def fresh(self):
         """A workspace with one of each."""
         if self.work.exists():
-            subprocess.run(["chmod", "-R", "u+rwX", str(self.work)], check=True)
+            self.open_up()
             shutil.rmtree(self.work)
         for name in ("note", "mapped", "cut", "gone", "modes", "kept", "dir/in", "closed/in", "shared"):
             self.file(f"ws/{name}", f"this is {name}\n")
@@ -80,7 +80,11 @@ class Undo(Sunscreen):
 
     def setUp(self):
         super().setUp()
+        self.addCleanup(self.open_up)  # an ordinary user cannot remove what is in a closed directory
         self.fresh()
+
+    def open_up(self):
+        subprocess.run(["chmod", "-R", "u+rwX", str(self.dir)], check=True)
 
     def python(self, level, code, *options, fails=False, **how):
         """A run of the plugin with this code, in the workspace; fails: it ends with status 3 behind it."""
