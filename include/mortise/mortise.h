@@ -252,11 +252,11 @@ MORTISE_API mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin);
  * plugin by themselves, so this is for those who want it up early. Starting what runs is fine.
  *
  * A start that fails puts the plugin in FAILED, until this function is called again. But where descriptors, processes or
- * memory are only lacking (os_errno EMFILE, ENFILE, EAGAIN, ENOMEM; MORTISE_ENOMEM) that is a death like others: the error
- * is returned, the plugin goes to BACKOFF and is started again by itself, and restart.intensity counts it. With
- * MORTISE_NO_RESTART, and where each call has a process of its own, it goes to STOPPED: the next call tries again. A call
- * that had to start the plugin returns the same error, one that waits for the restart ends with it; one that is made in
- * BACKOFF waits.
+ * memory are only lacking (os_errno EMFILE, ENFILE, EAGAIN, ENOMEM; MORTISE_ENOMEM), and where its guardian was killed
+ * before it had started anything (MORTISE_ECRASHED, in the callback), that is a death like others: the error is told, the
+ * plugin goes to BACKOFF and is started again by itself, and restart.intensity counts it. With MORTISE_NO_RESTART, and
+ * where each call has a process of its own, it goes to STOPPED: the next call tries again. A call that had to start the
+ * plugin returns the same error, one that waits for the restart ends with it; one that is made in BACKOFF waits.
  *
  * A plugin that asks instead of being called (kythe) is started here and wanted until it is stopped. It is restarted when it
  * ended by itself: at once after a good exit with nothing under way, after a moment where it died of what it was given,

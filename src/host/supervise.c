@@ -203,6 +203,13 @@ static void tell_news(mortise_plugin *plugin, const struct news *news, const cha
 		mor_keep_tell_ended(plugin, why);
 }
 
+/* What cannot be started, or broke its sandbox, would do so again; not so what was only lacking, or a guardian that somebody
+ * has killed. */
+static bool would_fail_again(const mortise_error *error)
+{
+	return error->code != MORTISE_ECRASHED && !mor_error_is_lack(error);
+}
+
 static void on_end(void *arg, const struct mor_link_end *how)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf record = MOR_BUF_INIT;
@@ -229,8 +236,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		return;
 	}
 	failure = error;
-	/* What cannot be started, or broke its sandbox, would do so again. */
-	if (how->violation || (how->start_code && !draining && !mor_error_is_lack(&error)))
+	if (how->violation || (how->start_code && !draining && would_fail_again(&error)))
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, how, &failure);

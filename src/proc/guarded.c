@@ -144,18 +144,27 @@ static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit 
 	snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
 }
 
+/* One that was killed is a death like others: the next one need not be. One that left without a word would do so again. */
+static void explain_silence(const struct mor_proc *proc, const struct mor_child_exit *how, struct mor_exec_failure *ret)
+{
+	bool lost = !how->known || how->by_signal;
+	char text[64];
+
+	mor_exit_text(how, text, sizeof(text));
+	mor_exec_fail(ret, MOR_STEP_SPAWN, ECHILD, lost ? MORTISE_ECRASHED : MORTISE_EJAIL,
+		      proc->program ? proc->program : "plugin",
+		      lost ? "guardian lost (%s) before it had started the plugin"
+			   : "mortise-jail %s before it had started the plugin", text);
+}
+
 static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *record, const struct mor_child_exit *how)
 {
 	struct mor_exec_failure failure = { 0 };
-	char text[64];
 
-	if (record) {
+	if (record)
 		explain(proc, record, &failure);
-	} else {
-		mor_exit_text(how, text, sizeof(text));
-		mor_exec_fail(&failure, MOR_STEP_SPAWN, ECHILD, MORTISE_EJAIL, proc->program ? proc->program : "plugin",
-			      "mortise-jail %s before it had started the plugin", text);
-	}
+	else
+		explain_silence(proc, how, &failure);
 	mor_trace(MOR_TRACE_PROC, "not started: %s", failure.text);
 	if (proc->events.on_exec_failed)
 		proc->events.on_exec_failed(proc->arg, &failure);

@@ -25,7 +25,8 @@ enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_
 struct mor_exec_failure {
 	enum mor_proc_step step;
 	int os_errno;
-	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL */
+	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL;
+			  * MORTISE_ECRASHED: its guardian was killed first, as may not happen again */
 	char text[320];  /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
 };
 

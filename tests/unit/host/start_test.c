@@ -172,6 +172,20 @@ static void told_by_the_guardian(void **state)
 	rig_close(&rig);
 }
 
+/* Its guardian was killed before it had started anything. */
+static void guardian_lost(void **state)
+{
+	struct rig rig = { 0 };
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(call(&rig), 0);
+	not_made(&rig, MORTISE_ECRASHED, ECHILD);
+	assert_int_equal(rig.status, MORTISE_ECRASHED);
+	assert_ready_after(&rig, 200);
+	rig_close(&rig);
+}
+
 /* It counts: a lack that stays ends in FAILED, and the text says what it was the last time. */
 static void too_often(void **state)
 {
@@ -342,7 +356,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(asked_for),  MOR_TEST(by_a_call), MOR_TEST(no_link),
-		MOR_TEST(at_the_restart), MOR_TEST(told_by_the_guardian), MOR_TEST(too_often),
+		MOR_TEST(at_the_restart), MOR_TEST(told_by_the_guardian), MOR_TEST(guardian_lost),
+		MOR_TEST(too_often),
 		MOR_TEST(brought_back_by_the_next_call), MOR_TEST(for_good), MOR_TEST(the_refusal_is_kept),
 		MOR_TEST(ended_as_it_starts), MOR_TEST(ended_as_it_greets),
 	};
