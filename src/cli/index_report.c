@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/index.h"
 #include "console/report.h"
+#include "console/signals.h"
 
 #define MESSAGES_LIMIT ((size_t)16 << 20) /* of the report; --log has them all */
 
@@ -206,7 +207,7 @@ int mor_index_report(struct mor_index *x)
 	else
 		report_text(x);
 	if (x->signals)
-		return 130;
+		return mor_signals_exit_code();
 	if (failure) {
 		mor_report_line(x->cli->console, &(struct mor_report){ .error = failure });
 		return mortise_status_exit_code(failure->code);

@@ -236,10 +236,10 @@ static bool at_rest(mortise_plugin *plugin)
 }
 
 /* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
- * that ^C during a call does not kill at once. */
+ * that ^C during a call does not kill at once; a second one does, also where both came before. */
 void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin)
 {
-	int seen = mor_signals_count();
+	int seen = mor_signals_count() > 0;
 
 	mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
 	while (!at_rest(plugin)) {
@@ -263,7 +263,7 @@ static bool pool_at_rest(mortise_pool *pool)
 
 void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
 {
-	int seen = mor_signals_count();
+	int seen = mor_signals_count() > 0;
 
 	mortise_pool_stop(pool, MORTISE_STOP_POLITE);
 	while (!pool_at_rest(pool)) {
