@@ -4,6 +4,7 @@
  * Rule of this file: first take the doomed calls, then move the state, then tell what else has changed, then fail them.
  * Callbacks may call, stop or release at any of these points, so none comes while state and process do not fit each other.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,11 +90,25 @@ static bool is_client(const mortise_plugin *plugin)
 	return plugin->dialect->serve;
 }
 
+/* A limit that it has met. For processor time the kernel sends a signal of its own; of the others the plugin alone hears,
+ * so of a bad end those are told that it had. What was killed with SIGKILL met none of them. */
+static void describe_limits(const mortise_plugin *plugin, const struct mor_link_end *how, char *out, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf set = MOR_BUF_INIT;
+
+	if (how->clean || !how->known || mor_policy_limits_set(&plugin->policy, &set) < 0 || !set.len)
+		return;
+	if (how->by_signal && how->status == SIGXCPU)
+		snprintf(out, size, " (its processor time was over: sandbox.cpu %us)", plugin->policy.limits.cpu_s);
+	else if (!how->by_signal || how->status != SIGKILL)
+		snprintf(out, size, " (its limits: %.*s)", (int)set.len, set.data);
+}
+
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	bool asked = plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
-	char last[300] = "", cut[224] = "", work[80] = "";
+	char last[300] = "", cut[224] = "", work[80] = "", limits[160] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
@@ -109,7 +124,9 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->life.truncated[0])
 		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
-	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s", plugin->session.name, how->text,
+	if (!asked)
+		describe_limits(plugin, how, limits, sizeof(limits));
+	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->session.name, how->text, limits,
 		 asked ? ", as it was told to" : when, cut, last);
 }
 

@@ -37,13 +37,16 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_LIMIT, op));) {
 		const struct mor_op_limit *wanted = mor_plan_payload(op);
 		struct rlimit limit;
+		rlim_t hard;
 
 		if (getrlimit((int)wanted->resource, &limit) < 0)
 			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "no such limit: %u", wanted->resource);
-		/* Never more than we have ourselves: that would be refused, and is no limit of ours. */
-		if (limit.rlim_max > wanted->value)
-			limit.rlim_max = wanted->value;
-		limit.rlim_cur = limit.rlim_max;
+		/* Never more than we have ourselves: that would be refused, and is no limit of ours. Of processor time one
+		 * second more for who catches SIGXCPU: SIGKILL, right at the limit, would not say what it is for. */
+		hard = wanted->value + (wanted->resource == RLIMIT_CPU);
+		if (limit.rlim_max > hard)
+			limit.rlim_max = hard;
+		limit.rlim_cur = limit.rlim_max > wanted->value ? wanted->value : limit.rlim_max;
 		if (setrlimit((int)wanted->resource, &limit) < 0)
 			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "limit %u refused", wanted->resource);
 	}

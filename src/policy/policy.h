@@ -112,6 +112,8 @@ const char *const *mor_policy_protected(const struct mor_policy *policy);
 
 /* What it means, one line per permission, for prompts and `info`. Never says more than is enforced. */
 int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
+/* The limits that somebody has set, for error texts: "sandbox.memory 256 MiB, sandbox.files 32". Nothing: none. */
+int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out);
 /* An object: a member per key with the value in force (null: none), "unconfined", and "text", the lines above as an
  * array. */
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);

@@ -152,6 +152,19 @@ int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out)
 	return r < 0 ? r : out->status;
 }
 
+int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out)
+{
+	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
+		MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
+
+		if (key->flags & MOR_POLICY_LIMIT)
+			write_value(key, field_of(policy, key), &value);
+		if (value.len)
+			mor_buf_printf(out, "%ssandbox.%s %.*s", out->len ? ", " : "", key->name, (int)value.len, value.data);
+	}
+	return out->status;
+}
+
 /* ---- JSON ---- */
 
 static void json_list(const char *const *list, struct mor_buf *out)
