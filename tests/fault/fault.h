@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fault matrix: what may go wrong with a plugin, in each phase of its life, in each dialect, with real processes.
- * Rows and phases are those of docs/reference/faults.md; rows.h says what is required, cell by cell.
+ * docs/reference/faults.md says what must come of it, README.md which fault is which row, rows.h what is required of a cell.
  *
- *	fault-plugin DIALECT FAULT PHASE MARK   does all as it should, but for one fault in one phase; once: the file MARK
+ *	fault-plugin TONGUE FAULT PHASE MARK    does all as it should, but for one fault in one phase; once: the file MARK
  *	                                        says that it has been
- *	fault-matrix DIALECT [CELL]             a host with such a plugin, cell by cell; TAP
- *	fault-inject DIALECT                    a host whose system calls and allocations fail, one after the other; TAP
+ *	fault-jail                              a mortise-jail that is killed before it has done anything, once
+ *	fault-matrix TONGUE [CELL]              a host with such a plugin, cell by cell; TAP
+ *	fault-inject TONGUE                     a host whose system calls and allocations fail, one after the other; TAP
  */
 #ifndef TESTS_FAULT_FAULT_H
 #define TESTS_FAULT_FAULT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "wire/framing.h"
+#include "kit/tongue.h"
 
 enum phase {
 	AT_START, /* from exec to the first good answer                */
@@ -23,27 +21,12 @@ enum phase {
 	AT_STOP,  /* it has been told to go, or its stdin has ended    */
 	PHASES
 };
-extern const char *const phase_names[PHASES];
+static const char *const phase_names[PHASES] = { "start", "call", "idle", "stop" };
 
-/* How the plugin speaks a dialect, and what the host asks of it. */
-struct tongue {
-	const char *name, *dialect; /* the name tells framings apart, too */
-	enum mor_framing framing;
-	const char *action, *params; /* of a call through the library */
-	const char *method, *result; /* of it on the wire             */
-	const char *greeting[3];     /* methods asked before          */
-	struct {
-		const char *method, *result; /* result NULL: the process ends */
-	} fixed[6];
-	const char *manifest, *manifest_text; /* file that must lie beside it; NULL: none */
-	bool by_note;  /* settled by a notification (gassist)                     */
-	bool asks;     /* the plugin is the client (kythe)                        */
-	bool one_shot; /* a process for every call                                */
-	bool greets;   /* it is asked something before the first call             */
-	bool patient;  /* a late answer is waited for longer than a test may last: the host's user stops it */
-};
-extern const struct tongue tongues[];
-extern const size_t tongue_count;
-const struct tongue *tongue_find(const char *name); /* NULL: unknown */
+/* Where a host with this pid and its plugins keep their files; below it: */
+#define FAULT_DIR "/tmp/mortise-fault-%d"
+#define MARK_FILE "mark"       /* the fault has been; locked by all that live of whoever committed it */
+#define PROGRAM_FILE "program" /* where a row wants a program of its own                              */
+#define ALOUD_FILE "aloud"     /* a FIFO: the plugin has written its answer                           */
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define GUARD_S 60 /* only turns a hang into a failure with a name */
+#include "base/alloc.h"
+
+#define GUARD_S 60
+#define BIG_MS 400
+#define BIG_BYTES (300 << 10) /* more than the pipe will hold, which grows for a large message */
 #define UNIT "{\"inputs\":[],\"output\":\"/dev/null\"}"
 
 /* ---- jobs ---- */
@@ -46,9 +48,49 @@ static void hand_out(struct rig *rig)
 		mortise_plugin_stop(rig->plugin, MORTISE_STOP_NOW);
 }
 
-int job_start(struct rig *rig, struct job *job, uint32_t timeout_ms)
+static struct mor_buf usual_params, big_params;
+
+static void make_params(const struct tongue *tongue, size_t pad, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf order = MOR_BUF_INIT;
+
+	mor_buf_fini(out);
+	mor_buf_text(&order, "{\"pad\":\"");
+	for (size_t i = 0; i < pad; i++)
+		mor_buf_byte(&order, 'x');
+	mor_buf_text(&order, "\"}");
+	if (mor_buf_failed(&order) || tongue_params(tongue, mor_buf_view(&order), out) < 0)
+		abort();
+}
+
+void rig_prepare(const struct tongue *tongue)
+{
+	if (tongue->asks)
+		return;
+	make_params(tongue, 1, &usual_params);
+	make_params(tongue, BIG_BYTES, &big_params);
+}
+
+mortise_json rig_params(void)
+{
+	return (mortise_json){ usual_params.data, usual_params.len };
+}
+
+static int call_start(struct rig *rig, struct job *job, uint32_t timeout_ms, mortise_error *err)
 {
 	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = timeout_ms, .on_reply = on_reply, .arg = job };
+	mortise_json params = rig_params();
+
+	if (rig->big) {
+		params = (mortise_json){ big_params.data, big_params.len };
+		opt.queue_ms = BIG_MS;
+		rig->big = false;
+	}
+	return mortise_call_start(rig->plugin, rig->tongue->action, params, &opt, NULL, err);
+}
+
+int job_start(struct rig *rig, struct job *job, uint32_t timeout_ms)
+{
 	mortise_error err = { 0 };
 	int r;
 
@@ -63,11 +105,12 @@ int job_start(struct rig *rig, struct job *job, uint32_t timeout_ms)
 			job->finals = 0;
 		}
 	} else {
-		r = mortise_call_start(rig->plugin, rig->tongue->action,
-				       (mortise_json){ rig->tongue->params, strlen(rig->tongue->params) }, &opt, NULL, &err);
+		r = call_start(rig, job, timeout_ms, &err);
 	}
-	if (r < 0)
+	if (r < 0) {
+		job->status = r;
 		snprintf(job->text, sizeof(job->text), "%s", err.text);
+	}
 	return r;
 }
 
@@ -90,8 +133,13 @@ static void on_event(const mortise_event *event, void *arg)
 	bool down = event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF || event->state == MORTISE_FAILED;
 
 	rig->events[event->type]++;
-	if (event->type == MORTISE_EVENT_STDERR && strcmp(event->text, "fault: now") == 0)
+	if (event->type == MORTISE_EVENT_STDERR && strcmp(event->text, "fault: now") == 0) {
 		rig->committed = true;
+		if (rig->opt.on_commit)
+			rig->opt.on_commit(rig);
+	}
+	if (event->type == MORTISE_EVENT_STDERR && strcmp(event->text, "fault: escaped") == 0)
+		rig->escaped = true;
 	if (event->type == MORTISE_EVENT_STATE && down) {
 		rig->deaths++;
 		lose_unit(rig, event->text);
@@ -119,51 +167,95 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 
 /* ---- the rig ---- */
 
-#define SETTINGS 24
+struct settings {
+	const char *set[32];
+	size_t count;
+	char framing[48], workspace[96];
+};
 
-static size_t add_common(const struct tongue *tongue, const char *set[SETTINGS])
+static void add(struct settings *to, const char *const *more)
 {
-	static const char *const all[] = { "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "stop.bye=300ms",
-					   "stop.term=400ms", "stop.kill=300ms", "limits.frame=64KiB", "limits.in_flight=1" };
-	size_t n = 0;
-
-	for (; n < sizeof(all) / sizeof(all[0]); n++)
-		set[n] = all[n];
-	if (tongue->one_shot)
-		n--; /* it has one process for each */
-	return n;
+	while (more && *more && to->count < sizeof(to->set) / sizeof(to->set[0]) - 1)
+		to->set[to->count++] = *more++;
 }
 
-int rig_open(struct rig *rig, const struct tongue *tongue, const char *fault, enum phase phase, const char *const *more, mortise_error *err)
+#define ADD(to, ...) add(to, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void add_all(struct settings *to, const struct rig *rig)
 {
-	const char *argv[] = { FAULT_PLUGIN, tongue->name, fault, phase_names[phase], rig->mark, NULL };
-	const char *set[SETTINGS + 2] = { 0 };
-	char framing[48];
-	size_t n = add_common(tongue, set);
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "fault", .dialect = tongue->dialect, .set = set,
-				       .on_event = on_event, .on_request = on_request, .arg = rig };
+	ADD(to, "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "stop.bye=300ms", "stop.term=400ms",
+	    "stop.kill=300ms", "limits.frame=64KiB");
+	if (!rig->tongue->one_shot) /* that has one process for each */
+		ADD(to, "limits.in_flight=1");
+	if (strcmp(rig->tongue->dialect, "plain") == 0) {
+		snprintf(to->framing, sizeof(to->framing), "plugin.framing=%s", mor_framing_name(rig->tongue->framing));
+		ADD(to, to->framing);
+	}
+	if (rig->opt.confined) {
+		snprintf(to->workspace, sizeof(to->workspace), "sandbox.workspace=%s", rig->dir);
+		ADD(to, "sandbox.level=t0", "sandbox.workspace_write=true", to->workspace);
+	} else if (rig->tongue->one_shot) {
+		ADD(to, "sandbox.level=guarded");
+	}
+	if (rig->opt.big)
+		ADD(to, "limits.frame=4MiB");
+	add(to, rig->opt.set);
+}
+
+void rig_sweep(const char *dir)
+{
+	static const char *const names[] = { MARK_FILE, MARK_FILE "2", PROGRAM_FILE, ALOUD_FILE };
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+static int make_host(struct rig *rig, mortise_error *err)
+{
+	mortise_host_options opt = { .size = sizeof(opt), .jail_helper = rig->opt.helper };
+
+	if (rig->opt.beside) {
+		rig->host = rig->opt.beside->host;
+		return 0;
+	}
+	rig_sweep(rig->dir); /* of somebody who had our number and was killed */
+	mkdir(rig->dir, 0700);
+	return mortise_host_new(&opt, &rig->host, err);
+}
+
+int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_options *options, mortise_error *err)
+{
+	struct settings settings = { 0 };
+	char own[96];
+	const char *argv[] = { FAULT_PLUGIN, tongue->name, options->fault, phase_names[options->phase], rig->mark, NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "fault", .dialect = tongue->dialect,
+				       .set = settings.set, .on_event = on_event, .on_request = on_request, .arg = rig };
 	int r;
 
-	*rig = (struct rig){ .tongue = tongue };
-	snprintf(rig->mark, sizeof(rig->mark), "/tmp/mortise-fault-%d-%s", (int)getpid(), tongue->name);
-	unlink(rig->mark);
-	snprintf(framing, sizeof(framing), "plugin.framing=%s", mor_framing_name(tongue->framing));
-	if (strcmp(tongue->dialect, "plain") == 0)
-		set[n++] = framing;
-	if (tongue->one_shot)
-		set[n++] = "sandbox.level=guarded";
-	for (; more && *more && n < SETTINGS; more++)
-		set[n++] = *more;
-	r = mortise_host_new(NULL, &rig->host, err);
+	*rig = (struct rig){ .tongue = tongue, .opt = *options };
+	snprintf(rig->dir, sizeof(rig->dir), FAULT_DIR, (int)getpid());
+	snprintf(rig->mark, sizeof(rig->mark), "%s/" MARK_FILE "%s", rig->dir, options->beside ? "2" : "");
+	if (options->own_program) {
+		snprintf(own, sizeof(own), "%s/" PROGRAM_FILE, rig->dir);
+		argv[0] = own;
+	}
+	add_all(&settings, rig);
+	r = make_host(rig, err);
 	return r < 0 ? r : mortise_plugin_new(rig->host, &opt, &rig->plugin, err);
 }
 
 void rig_close(struct rig *rig)
 {
 	mortise_plugin_unref(rig->plugin);
-	mortise_host_free(rig->host);
-	unlink(rig->mark);
 	rig->plugin = NULL;
+	if (!rig->opt.beside) {
+		mortise_host_free(rig->host);
+		rig_sweep(rig->dir);
+	}
 	rig->host = NULL;
 }
 
@@ -180,52 +272,33 @@ void rig_turn(struct rig *rig)
 	mortise_host_wait(rig->host, 1000);
 }
 
+/* The guard only turns a hang into a failure with a name. */
+#define TURN_WHILE(rig, goes_on)                                                          \
+	for (int64_t guard_end = now_s() + GUARD_S; (goes_on) && now_s() < guard_end;)    \
+		rig_turn(rig)
+
 bool rig_until(struct rig *rig, const bool *value)
 {
-	int64_t end = now_s() + GUARD_S;
-
-	while (!*value && now_s() < end)
-		rig_turn(rig);
+	TURN_WHILE(rig, !*value);
 	return *value;
 }
 
 bool rig_until_done(struct job *job)
 {
-	int64_t end = now_s() + GUARD_S;
-
-	while (!job->finals && now_s() < end)
-		rig_turn(job->rig);
+	TURN_WHILE(job->rig, !job->finals);
 	return job->finals > 0;
 }
 
 bool rig_until_state(struct rig *rig, enum mortise_state state)
 {
-	int64_t end = now_s() + GUARD_S;
-
-	while (mortise_plugin_state(rig->plugin) != (int)state && now_s() < end)
-		rig_turn(rig);
+	TURN_WHILE(rig, mortise_plugin_state(rig->plugin) != (int)state);
 	return mortise_plugin_state(rig->plugin) == (int)state;
 }
 
 bool rig_until_death(struct rig *rig)
 {
-	int64_t end = now_s() + GUARD_S;
-
-	while (!rig->deaths && now_s() < end)
-		rig_turn(rig);
+	TURN_WHILE(rig, !rig->deaths);
 	return rig->deaths > 0;
-}
-
-unsigned count_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	return count;
 }
 
 bool is_gone(const char *mark)
@@ -236,12 +309,4 @@ bool is_gone(const char *mark)
 	if (fd >= 0)
 		close(fd);
 	return gone;
-}
-
-bool has_children(void)
-{
-	siginfo_t info = { 0 };
-
-	/* WNOWAIT: look, do not reap what is not ours to reap. */
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }

@@ -8,22 +8,40 @@
 #include <mortise/mortise.h>
 
 #include "fault.h"
+#include "kit/look.h"
 
 /* One piece of work: a call, or a record for an analyzer. */
 struct job {
 	struct rig *rig;
 	int finals;
-	int status; /* of the last callback; an analyzer that ended is MORTISE_ECRASHED */
+	int status; /* of the last callback, or why it was refused; an analyzer that ended is MORTISE_ECRASHED */
 	bool right; /* with the result that the plugin should give */
 	char text[512];
 };
 
+/* What the plugin is to be. */
+struct rig_options {
+	const char *fault;
+	enum phase phase;
+	const char *const *set;  /* as in mortise_plugin_options, after what all have */
+	const char *helper;      /* in place of mortise-jail */
+	bool own_program;        /* PROGRAM_FILE in its directory, in place of fault-plugin */
+	bool confined;           /* at level t0, with the directory as its workspace */
+	bool big;                /* there will be work that no pipe holds */
+	struct rig *beside;      /* whose host and directory are shared */
+	void (*on_commit)(struct rig *); /* the plugin says that now is the time */
+};
+
 struct rig {
 	const struct tongue *tongue;
+	struct rig_options opt;
 	mortise_host *host;
 	mortise_plugin *plugin;
-	char mark[64];          /* the file that tells that the fault has been */
+	char dir[64];           /* for the files of fault.h */
+	char mark[96];          /* the file that tells that the fault has been */
+	bool big;               /* the next job is one that no pipe holds, and may not take long to be written */
 	bool committed;         /* the plugin said so */
+	bool escaped;           /* it got what it may not have */
 	int events[MORTISE_EVENT_TYPES];
 	int deaths;             /* how often it left a state in which it ran */
 	/* an analyzer's */
@@ -31,22 +49,25 @@ struct rig {
 	struct job *job;        /* waits for a request, or for its end */
 };
 
-/* `fault` in `phase`; `set` as in mortise_plugin_options, after what all have. 0 or a status. */
-int rig_open(struct rig *rig, const struct tongue *tongue, const char *fault, enum phase phase, const char *const *set, mortise_error *err);
+/* 0 or a status. To be closed in any case. */
+int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_options *opt, mortise_error *err);
 void rig_close(struct rig *rig);
+void rig_sweep(const char *dir); /* what a host that was killed has left */
+/* Params for the jobs of this tongue, made before memory is made to fail. */
+void rig_prepare(const struct tongue *tongue);
+mortise_json rig_params(void);
 
-/* Starts it. A status: it was refused, and there is no callback. */
+/* timeout_ms 0: the dialect's. 0: exactly one end will come. A status: it was refused, and none will. */
 int job_start(struct rig *rig, struct job *job, uint32_t timeout_ms);
-/* Turns until *value is true, or the guard's time is over: then false. */
+
+/* Turns the host until that is so. false: not within a minute. */
 bool rig_until(struct rig *rig, const bool *value);
 bool rig_until_done(struct job *job);
 bool rig_until_state(struct rig *rig, enum mortise_state state);
-bool rig_until_death(struct rig *rig); /* since it was opened */
+bool rig_until_death(struct rig *rig);
 void rig_turn(struct rig *rig);
 
-/* Descriptors that are open, processes that are ours. */
-unsigned count_descriptors(void);
-bool has_children(void);
-bool is_gone(const char *mark); /* whoever committed the fault, and all that it started */
+/* Whoever committed the fault, and all that it has started, have ended. */
+bool is_gone(const char *mark);
 
 #endif

@@ -74,7 +74,7 @@ static int start(struct session *s, struct job *job)
 	if (!s->pool)
 		return job_start(&s->rig, job, 30000);
 	*job = (struct job){ .rig = &s->rig };
-	r = mortise_pool_call(s->pool, t->action, (mortise_json){ t->params, strlen(t->params) }, &opt, &err);
+	r = mortise_pool_call(s->pool, t->action, rig_params(), &opt, &err);
 	snprintf(job->text, sizeof(job->text), "%s", err.text);
 	return r;
 }
@@ -84,7 +84,7 @@ static int start(struct session *s, struct job *job)
 static int open_session(struct session *s, const struct tongue *tongue, bool pool)
 {
 	mortise_error err = { 0 };
-	int r = rig_open(&s->rig, tongue, "none", AT_START, NULL, &err);
+	int r = rig_open(&s->rig, tongue, &(struct rig_options){ .fault = "none" }, &err);
 
 	if (r == 0 && pool)
 		r = open_pool(s, tongue, &err);
@@ -245,6 +245,7 @@ int main(int argc, char **argv)
 
 	if (!tongue || !stride)
 		return 2;
+	rig_prepare(tongue);
 	printf("# MORTISE_INJECT_SEED=%u MORTISE_INJECT_STRIDE=%u\n", seed, stride);
 	good = run_all(tongue, false, argc > 2 ? argv[2] : NULL, stride, seed, &number);
 	if (!tongue->asks)

@@ -16,9 +16,10 @@
 
 const struct tongue *tongue;
 char id[64] = "0";
+const char call_result[] = "(that of the call)";
+const char *mark;
 static const struct fault *fault;
 static enum phase when;
-static const char *mark;
 static int next_id = 1; /* kythe: of what it asks */
 
 /* ---- when ---- */
@@ -66,16 +67,6 @@ static void take_answer(const struct mor_message *message)
 	ask("analyze", "{\"types\":[\"/\"]}");
 }
 
-static const char *fixed_result(struct mor_slice method, bool *ret_found)
-{
-	for (size_t i = 0; i < sizeof(tongue->fixed) / sizeof(tongue->fixed[0]) && tongue->fixed[i].method; i++) {
-		*ret_found = mor_slice_is(method, tongue->fixed[i].method);
-		if (*ret_found)
-			return tongue->fixed[i].result;
-	}
-	return NULL;
-}
-
 static bool is_bye(const struct mor_message *message)
 {
 	if (mor_slice_is(message->method, "lifecycle"))
@@ -86,17 +77,17 @@ static bool is_bye(const struct mor_message *message)
 static void take_request(const struct mor_message *message)
 {
 	static bool greeted;
-	bool found = false, call = mor_slice_is(message->method, tongue->method);
-	const char *result = call ? tongue->result : fixed_result(message->method, &found);
+	const char *result = call_result;
+	bool call = mor_slice_is(message->method, tongue->method), found = call || tongue_fixed(tongue, message->method, &result);
 	enum phase phase = call ? AT_CALL : is_bye(message) ? AT_STOP : AT_START;
 
 	snprintf(id, sizeof(id), "%.*s", (int)message->id.len, message->id.ptr ? message->id.ptr : "0");
-	if ((phase != AT_START || !greeted) && due(phase, result ? result : "null"))
+	if ((phase != AT_START || !greeted) && due(phase, found && result ? result : "null"))
 		return;
 	greeted = true;
 	if (found && !result)
 		_exit(0);
-	if (message->kind == MOR_MSG_REQUEST && (call || found))
+	if (message->kind == MOR_MSG_REQUEST && found)
 		answer(id, result);
 	else if (message->kind == MOR_MSG_REQUEST)
 		send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}", id);
@@ -106,24 +97,12 @@ static void take_request(const struct mor_message *message)
 		due(AT_STOP, NULL);
 }
 
-static void take_frames(struct mor_deframer *deframer, struct mor_buf *in)
+static void take_message(const struct mor_message *message)
 {
-	struct mor_item item = { 0 };
-	struct mor_message message;
-	enum mor_item_kind kind;
-	size_t used = 0;
-
-	while ((kind = mor_deframe(deframer, in->data + used, in->len - used, false, &item)) != MOR_ITEM_MORE) {
-		used += item.used;
-		if (kind == MOR_ITEM_FRAME && mor_envelope_scan(item.body, 0, 0, &message, NULL) == 0) {
-			if (tongue->asks)
-				take_answer(&message);
-			else if (message.kind == MOR_MSG_REQUEST || message.kind == MOR_MSG_NOTE)
-				take_request(&message);
-		}
-		item = (struct mor_item){ 0 };
-	}
-	mor_buf_consume(in, used);
+	if (tongue->asks)
+		take_answer(message);
+	else if (message->kind == MOR_MSG_REQUEST || message->kind == MOR_MSG_NOTE)
+		take_request(message);
 }
 
 static void serve(void)
@@ -138,7 +117,7 @@ static void serve(void)
 			return;
 		n = read(STDIN_FILENO, in.data + in.len, 65536);
 		in.len += n > 0 ? (size_t)n : 0;
-		take_frames(&deframer, &in);
+		tongue_take(&deframer, &in, false, take_message);
 	} while (n > 0);
 	due(AT_STOP, NULL);
 }

@@ -6,7 +6,9 @@
 #include "fault.h"
 
 extern const struct tongue *tongue;
-extern char id[64]; /* of what is being answered */
+extern char id[64];              /* of what is being answered */
+extern const char call_result[]; /* what stands for the right answer to a call */
+extern const char *mark;
 
 void answer(const char *the_id, const char *result);
 void send_text(const char *body);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,10 +46,21 @@ static void send_bytes(const char *body, size_t len)
 
 static void print_answer(struct mor_buf *out, const char *the_id, const char *result)
 {
-	if (tongue->by_note && strcmp(result, tongue->result) == 0)
-		mor_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"complete\",\"params\":{\"request_id\":%s,\"success\":true,\"data\":%s}}", the_id, result);
+	if (result == call_result)
+		tongue_answer(tongue, mor_slice_of(the_id), "done", out);
 	else
 		mor_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}", the_id, result);
+}
+
+/* The result as JSON, where a fault writes the answer itself. */
+static const char *as_json(const char *result)
+{
+	static char text[160];
+
+	if (result != call_result)
+		return result ? result : "null";
+	snprintf(text, sizeof(text), "%sdone%s", tongue->head, tongue->tail);
+	return text;
 }
 
 void answer(const char *the_id, const char *result)
@@ -156,7 +168,7 @@ static void not_object(const char *result)
 
 static void wrong_version(const char *result)
 {
-	send_format("{\"jsonrpc\":\"1.0\",\"id\":%s,\"result\":%s}", id, result ? result : "null");
+	send_format("{\"jsonrpc\":\"1.0\",\"id\":%s,\"result\":%s}", id, as_json(result));
 }
 
 static void neither(const char *result)
@@ -167,7 +179,8 @@ static void neither(const char *result)
 
 static void both(const char *result)
 {
-	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s,\"error\":{\"code\":1,\"message\":\"x\"}}", id, result ? result : "1");
+	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s,\"error\":{\"code\":1,\"message\":\"x\"}}", id,
+		    result ? as_json(result) : "1");
 }
 
 static void bad_utf8(const char *result)
@@ -217,7 +230,7 @@ static void deep(const char *result)
 
 static void twice_a_key(const char *result)
 {
-	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"id\":%s,\"result\":%s}", id, id, result ? result : "null");
+	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"id\":%s,\"result\":%s}", id, id, as_json(result));
 }
 
 static void huge_number(const char *result)
@@ -365,10 +378,14 @@ static void stop_itself(const char *result)
 	wait_for_ever();
 }
 
+/* By its guardian it is ended for that, unless the fault is the guardian's own; but never may it succeed. */
 static void forbidden(const char *result)
 {
+	static const char told[] = "fault: escaped\n";
+
 	(void)result;
-	close(open("/etc/shadow", O_RDONLY | O_CLOEXEC));
+	if (open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0)
+		(void)!write(STDERR_FILENO, told, sizeof(told) - 1);
 }
 
 static void use_memory(const char *result)
@@ -402,6 +419,67 @@ static void linger(const char *result)
 	(void)result;
 	signal(SIGTERM, SIG_IGN);
 	wait_for_ever();
+}
+
+/* What the host waits for, framed: of an analyzer that is no answer. */
+static void print_right(struct mor_buf *out, const char *result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
+
+	if (tongue->asks)
+		mor_buf_text(&body, "{\"jsonrpc\":\"2.0\",\"method\":\"done\",\"params\":{}}");
+	else
+		print_answer(&body, id, result);
+	frame_of(body.data, body.len, out);
+}
+
+/* A byte at a time. */
+static void in_pieces(const char *result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+
+	if (!result)
+		return;
+	print_right(&out, result);
+	for (size_t i = 0; i < out.len; i++)
+		put(out.data + i, 1);
+}
+
+/* Its answer, and after it a word to the test that it has been written. */
+static void aloud(const char *result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	char path[128];
+	int fd;
+
+	print_right(&out, result);
+	put(out.data, out.len);
+	snprintf(path, sizeof(path), "%s/" ALOUD_FILE, dirname(strdupa(mark)));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	(void)!write(fd, "!", 1);
+	close(fd);
+}
+
+/* Somebody of it has left its session, and neither listens to SIGTERM. */
+static void tree(const char *result)
+{
+	(void)result;
+	signal(SIGTERM, SIG_IGN);
+	if (fork() == 0)
+		setsid();
+	wait_for_ever();
+}
+
+static void kill_guardian(const char *result)
+{
+	(void)result;
+	kill(getppid(), SIGKILL);
+	wait_for_ever();
+}
+
+static void nothing(const char *result)
+{
+	(void)result;
 }
 
 const struct fault faults[] = {
@@ -443,6 +521,11 @@ const struct fault faults[] = {
 	{ "closes_stdout", close_stdout, true },
 	{ "grandchild", grandchild, true },
 	{ "stops_itself", stop_itself, true },
+	{ "nothing", nothing, false },
+	{ "in_pieces", in_pieces, true },
+	{ "aloud", aloud, true },
+	{ "tree", tree, true },
+	{ "guardian_killed", kill_guardian, true },
 	{ "violation", forbidden, false },
 	{ "memory", use_memory, true },
 	{ "cpu", use_cpu, true },

@@ -181,7 +181,7 @@ static void check_slope(const char *what, struct slope slope)
 static void check_rest(unsigned descriptors, size_t heap)
 {
 	struct rusage self, children;
-	unsigned now = open_descriptors();
+	unsigned now = count_descriptors();
 	size_t left = heap_in_use();
 
 	reap();
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 	}
 	printf("soak: %.1f minutes, seed %" PRIu64 "\n", minutes, seed);
 	history_open();
-	descriptors = open_descriptors();
+	descriptors = count_descriptors();
 	heap = heap_in_use();
 	if (open_soak(minutes, seed) < 0)
 		return 1;

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors and memory. */
-#include <dirent.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "soak.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
 
 /* Sums for a line through points, so that an hour takes no more memory than a minute. */
 struct line {
@@ -29,18 +17,6 @@ static struct line rss, heap;
 bool measure_is_meaningful(void)
 {
 	return !SANITIZED;
-}
-
-unsigned open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	return count;
 }
 
 size_t heap_in_use(void)

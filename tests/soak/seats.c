@@ -27,48 +27,24 @@ static const char *const short_faults[] = { NOISY, "--drop=0.02", "--truncate=0.
 static const char *const analyzer_faults[] = { "--split=0.3", "--stall=0.02", "--stall-time=300ms", "--dup-id=0.05", "--stale-id=0.05",
 					       "--drop=0.002", "--truncate=0.003", "--kill=0.003", NULL };
 
-#define EXTRACT "{\"source\":{\"type\":\"bytes\",\"data\":%},\"options\":{}}"
-#define HANDLE "{\"message_type\":\"group\",\"user_id\":7,\"group_id\":8,\"raw_message\":\"x\",\"text\":%}"
-
 const struct seat_kind seat_kinds[] = {
-	{ .name = "plain pool", .dialect = "plain", .workers = 3, .retries = 2, .every_ms = 15, .open_max = 40, .action = "echo",
-	  .params = "%", .faults = session_faults },
-	{ .name = "plain frail pool", .dialect = "plain", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 20, .action = "echo",
-	  .params = "%", .frail = true, .faults = short_faults },
-	{ .name = "plain lines", .dialect = "plain", .framing = "lines", .every_ms = 40, .open_max = 20, .action = "echo", .params = "%",
-	  .faults = session_faults },
-	{ .name = "plain headers", .dialect = "plain", .framing = "headers", .every_ms = 40, .open_max = 20, .action = "echo",
-	  .params = "%", .faults = session_faults },
-	{ .name = "plain be32", .dialect = "plain", .framing = "be32", .every_ms = 40, .open_max = 20, .action = "echo", .params = "%",
-	  .faults = session_faults },
-	{ .name = "plain decimal", .dialect = "plain", .framing = "decimal", .every_ms = 40, .open_max = 20, .action = "echo",
-	  .params = "%", .faults = session_faults },
-	{ .name = "yams", .dialect = "yams", .every_ms = 60, .open_max = 8, .action = "extractor.extract", .params = EXTRACT,
-	  .form = ORDER_BASE64, .faults = session_faults },
-	{ .name = "yams pool", .dialect = "yams", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 12,
-	  .action = "extractor.extract", .params = EXTRACT, .form = ORDER_BASE64, .faults = session_faults },
-	{ .name = "gassist", .dialect = "gassist", .every_ms = 80, .open_max = 6, .action = "echo", .params = "%", .stream = true,
-	  .faults = session_faults },
-	{ .name = "gassist pool", .dialect = "gassist", .workers = 2, .retries = 1, .every_ms = 60, .open_max = 8, .action = "echo",
-	  .params = "%", .stream = true, .faults = session_faults },
-	{ .name = "ayiou", .dialect = "ayiou", .every_ms = 60, .open_max = 8, .action = "handle", .params = HANDLE, .form = ORDER_TEXT,
-	  .faults = session_faults },
-	{ .name = "sunscreen", .dialect = "sunscreen", .every_ms = 500, .open_max = 3, .action = "scaffold:echo",
-	  .params = "{\"args\":[],\"flags\":{\"order\":%},\"workspace_root\":\"/tmp\",\"config\":{}}", .form = ORDER_TEXT,
-	  .manifest = "plugin.toml",
-	  .manifest_text = "[plugin]\nname = \"soak\"\nversion = \"1.0.0\"\nentry = \"./plugin\"\n[commands.scaffold]\necho = \"e\"\n",
+	{ .name = "plain pool", .tongue = "plain", .workers = 3, .retries = 2, .every_ms = 15, .open_max = 40, .faults = session_faults },
+	{ .name = "plain frail pool", .tongue = "plain", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 20, .frail = true,
 	  .faults = short_faults },
-	{ .name = "sunscreen-json", .dialect = "sunscreen-json", .every_ms = 500, .open_max = 3, .action = "echo",
-	  .params = "{\"args\":[%],\"workspace\":\"/tmp\"}", .form = ORDER_TEXT, .manifest = "sunscreen-plugin.json",
-	  .manifest_text = "{\"name\":\"soak\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./plugin\"],"
-			   "\"commands\":[{\"name\":\"echo\",\"kind\":\"app\",\"summary\":\"e\"}]}",
+	{ .name = "plain lines", .tongue = "plain", .every_ms = 40, .open_max = 20, .faults = session_faults },
+	{ .name = "plain headers", .tongue = "plain-headers", .every_ms = 40, .open_max = 20, .faults = session_faults },
+	{ .name = "plain be32", .tongue = "plain-be32", .every_ms = 40, .open_max = 20, .faults = session_faults },
+	{ .name = "plain decimal", .tongue = "plain-decimal", .every_ms = 40, .open_max = 20, .faults = session_faults },
+	{ .name = "yams", .tongue = "yams", .every_ms = 60, .open_max = 8, .faults = session_faults },
+	{ .name = "yams pool", .tongue = "yams", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 12, .faults = session_faults },
+	{ .name = "gassist", .tongue = "gassist", .every_ms = 80, .open_max = 6, .faults = session_faults },
+	{ .name = "gassist pool", .tongue = "gassist", .workers = 2, .retries = 1, .every_ms = 60, .open_max = 8, .faults = session_faults },
+	{ .name = "ayiou", .tongue = "ayiou", .every_ms = 60, .open_max = 8, .faults = session_faults },
+	{ .name = "sunscreen", .tongue = "sunscreen", .every_ms = 500, .open_max = 3, .faults = short_faults },
+	{ .name = "sunscreen-json", .tongue = "sunscreen-json", .every_ms = 500, .open_max = 3, .faults = short_faults },
+	{ .name = "sunscreen-json pool", .tongue = "sunscreen-json", .workers = 2, .retries = 1, .every_ms = 500, .open_max = 4,
 	  .faults = short_faults },
-	{ .name = "sunscreen-json pool", .dialect = "sunscreen-json", .workers = 2, .retries = 1, .every_ms = 500, .open_max = 4,
-	  .action = "echo", .params = "{\"args\":[%],\"workspace\":\"/tmp\"}", .form = ORDER_TEXT, .manifest = "sunscreen-plugin.json",
-	  .manifest_text = "{\"name\":\"soak\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./plugin\"],"
-			   "\"commands\":[{\"name\":\"echo\",\"kind\":\"app\",\"summary\":\"e\"}]}",
-	  .faults = short_faults },
-	{ .name = "kythe", .dialect = "kythe", .asks = true, .faults = analyzer_faults },
+	{ .name = "kythe", .tongue = "kythe", .faults = analyzer_faults },
 };
 const size_t seat_kind_count = sizeof(seat_kinds) / sizeof(seat_kinds[0]);
 
@@ -103,9 +79,7 @@ static size_t command_line(const struct seat *seat, const char *words[MOST_WORDS
 	words[n++] = SOAK_PLUGIN;
 	if (soak.lie)
 		words[n++] = "--lie";
-	words[n++] = seat->kind->dialect;
-	if (seat->kind->framing)
-		words[n++] = seat->kind->framing;
+	words[n++] = seat->tongue->name;
 	words[n] = NULL;
 	return n;
 }
@@ -132,17 +106,18 @@ static void write_manifest(const struct seat *seat)
 		len += (size_t)snprintf(script + len, sizeof(script) - len, " '%s'", words[i]);
 	snprintf(script + len, sizeof(script) - len, "\n");
 	write_file(seat->dir, "plugin", script, 0755);
-	write_file(seat->dir, seat->kind->manifest, seat->kind->manifest_text, 0644);
+	write_file(seat->dir, seat->tongue->manifest, seat->tongue->manifest_text, 0644);
 }
 
 int seat_make(struct seat *seat)
 {
 	const struct seat_kind *kind = seat->kind;
+	const struct tongue *tongue = seat->tongue;
 	const char *words[MOST_WORDS], *set[24];
 	char framing[40];
 	mortise_pool_options pool = { .size = sizeof(pool), .workers = kind->workers, .retries = kind->retries };
-	mortise_plugin_options opt = { .size = sizeof(opt), .name = kind->name, .dialect = kind->dialect, .on_event = seat_event,
-				       .on_request = kind->asks ? analyzer_request : NULL, .arg = seat, .set = set };
+	mortise_plugin_options opt = { .size = sizeof(opt), .name = kind->name, .dialect = tongue->dialect, .on_event = seat_event,
+				       .on_request = tongue->asks ? analyzer_request : NULL, .arg = seat, .set = set };
 	mortise_error err = { 0 };
 	size_t n = 0;
 	int r;
@@ -153,19 +128,19 @@ int seat_make(struct seat *seat)
 		set[n++] = "restart.intensity=64";
 		set[n++] = "restart.period=1s";
 	}
-	if (kind->framing) {
-		snprintf(framing, sizeof(framing), "plugin.framing=%s", kind->framing);
+	if (strcmp(tongue->dialect, "plain") == 0) {
+		snprintf(framing, sizeof(framing), "plugin.framing=%s", mor_framing_name(tongue->framing));
 		set[n++] = framing;
 	}
 	set[n] = NULL;
 	command_line(seat, words);
-	if (kind->manifest)
+	if (tongue->manifest)
 		opt.path = seat->dir;
 	else
 		opt.argv = words;
 	r = kind->workers ? mortise_pool_new(soak.host, &opt, &pool, &seat->pool, &err)
 			  : mortise_plugin_new(soak.host, &opt, &seat->plugin, &err);
-	if (r == 0 && kind->asks)
+	if (r == 0 && tongue->asks)
 		r = mortise_plugin_start(seat->plugin, &err);
 	if (r < 0)
 		fault(seat, "it cannot be made: %s", err.text);
@@ -193,12 +168,13 @@ void seats_open(void)
 		struct seat *seat = &soak.seat[i];
 
 		seat->kind = &seat_kinds[i];
+		seat->tongue = tongue_find(seat->kind->tongue);
 		snprintf(seat->dir, sizeof(seat->dir), "%s/%zu", soak.dir, i);
 		snprintf(seat->log, sizeof(seat->log), "%s/log", seat->dir);
 		snprintf(seat->count, sizeof(seat->count), "%s/count", seat->dir);
-		if (mkdir(seat->dir, 0700) < 0)
+		if (!seat->tongue || mkdir(seat->dir, 0700) < 0)
 			abort();
-		if (seat->kind->manifest)
+		if (seat->tongue->manifest)
 			write_manifest(seat);
 		seat_make(seat);
 	}
@@ -216,76 +192,36 @@ void seat_event(const mortise_event *event, void *arg)
 	seat->starts += event->type == MORTISE_EVENT_STATE && event->state == MORTISE_STARTING;
 	seat->drops += event->type == MORTISE_EVENT_DROPPED;
 	seat->noise += event->type == MORTISE_EVENT_NOISE;
-	if (seat->kind->asks)
+	if (seat->tongue->asks)
 		analyzer_event(seat, event);
 }
 
 /* ---- calls ---- */
 
-/* What the plugin is to do, as JSON without anything that would need an escape but quotes. */
-static size_t write_order(char *out, size_t room, const struct record *record, const struct seat_kind *kind)
+/* What the plugin is to do. */
+static void write_order(const struct record *record, struct mor_buf *out)
 {
 	size_t pad = pick(40) == 0 ? (size_t)pick(BIG_PAD) : (size_t)pick(200);
-	int len = snprintf(out, room, "{\"token\":\"%s\",\"ms\":%u,\"late\":%s,\"fail\":%s,\"pieces\":%u,\"pad\":\"", record->token,
-			   pick(8) ? 0 : (unsigned)pick(30), pick(6) ? "false" : "true", record->fails ? "true" : "false",
-			   kind->stream ? (unsigned)pick(5) : 0);
 
-	memset(out + len, 'x', pad);
-	memcpy(out + len + pad, "\"}", 3);
-	return (size_t)len + pad + 2;
+	mor_buf_printf(out, "{\"token\":\"%s\",\"ms\":%u,\"late\":%s,\"fail\":%s,\"pieces\":%u,\"pad\":\"", record->token,
+		       pick(8) ? 0 : (unsigned)pick(30), pick(6) ? "false" : "true", record->fails ? "true" : "false",
+		       record->seat->tongue->by_note ? (unsigned)pick(5) : 0);
+	if (mor_buf_reserve(out, pad) == 0)
+		memset(out->data + out->len, 'x', pad);
+	out->len += pad;
+	mor_buf_text(out, "\"}");
 }
 
-static size_t put_object(char *out, const char *order, size_t len)
+static mortise_json make_params(const struct record *record)
 {
-	memcpy(out, order, len);
-	return len;
-}
+	static struct mor_buf order, params;
 
-static size_t put_text(char *out, const char *order, size_t len)
-{
-	size_t n = 0;
-
-	out[n++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (order[i] == '"')
-			out[n++] = '\\';
-		out[n++] = order[i];
-	}
-	out[n++] = '"';
-	return n;
-}
-
-static size_t put_base64(char *out, const char *order, size_t len)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *in = (const unsigned char *)order;
-	size_t n = 0;
-
-	out[n++] = '"';
-	for (size_t i = 0; i < len; i += 3) {
-		unsigned long bits = (unsigned long)in[i] << 16 | (i + 1 < len ? in[i + 1] << 8 : 0) | (i + 2 < len ? in[i + 2] : 0);
-
-		for (int shift = 18; shift >= 0; shift -= 6)
-			out[n++] = digits[bits >> shift & 63];
-		if (i + 1 >= len)
-			out[n - 2] = '=';
-		if (i + 2 >= len)
-			out[n - 1] = '=';
-	}
-	out[n++] = '"';
-	return n;
-}
-
-static mortise_json make_params(const struct record *record, const struct seat_kind *kind)
-{
-	static char order[BIG_PAD + 512], params[2 * BIG_PAD + 2048];
-	const char *place = strchr(kind->params, '%');
-	size_t len = write_order(order, sizeof(order), record, kind), n = (size_t)(place - kind->params);
-
-	memcpy(params, kind->params, n);
-	n += (kind->form == ORDER_OBJECT ? put_object : kind->form == ORDER_TEXT ? put_text : put_base64)(params + n, order, len);
-	memcpy(params + n, place + 1, strlen(place + 1));
-	return (mortise_json){ params, n + strlen(place + 1) };
+	mor_buf_reset(&order, SIZE_MAX);
+	mor_buf_reset(&params, SIZE_MAX);
+	write_order(record, &order);
+	if (mor_buf_failed(&order) || tongue_params(record->seat->tongue, mor_buf_view(&order), &params) < 0)
+		abort();
+	return (mortise_json){ params.data, params.len };
 }
 
 static void call(struct seat *seat)
@@ -295,6 +231,7 @@ static void call(struct seat *seat)
 				     .queue_ms = pick(8) ? QUEUE_MS : 0, .on_reply = record_reply };
 	uint32_t queue = opt.queue_ms ? opt.queue_ms : NO_QUEUE_LIMIT_MS;
 	struct record *record = record_begin(seat, queue + (kind->retries + 1) * 2 * TIMEOUT_MS + SLACK_MS);
+	const char *action = seat->tongue->declared ? seat->tongue->declared : seat->tongue->action;
 	mortise_error err = { 0 };
 	int r;
 
@@ -303,9 +240,9 @@ static void call(struct seat *seat)
 	record->fails = pick(16) == 0;
 	opt.arg = record;
 	if (seat->pool)
-		r = mortise_pool_call(seat->pool, kind->action, make_params(record, kind), &opt, &err);
+		r = mortise_pool_call(seat->pool, action, make_params(record), &opt, &err);
 	else
-		r = mortise_call_start(seat->plugin, kind->action, make_params(record, kind), &opt, &record->call, &err);
+		r = mortise_call_start(seat->plugin, action, make_params(record), &opt, &record->call, &err);
 	if (r < 0)
 		record_refuse(record, r);
 	else if (record->state == RECORD_SETTLED)
@@ -370,7 +307,7 @@ static void seat_turn(struct seat *seat, int64_t now)
 		seat->next_call = now + 1000;
 		return;
 	}
-	if (seat->kind->asks) {
+	if (seat->tongue->asks) {
 		analyzer_turn(seat, now);
 		seat->next_call = now + 50;
 		return;

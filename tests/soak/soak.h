@@ -4,7 +4,7 @@
  * signals to whatever process of theirs, and of an embedder that cancels, frees and makes anew. Every call goes into
  * a history, and the history must add up: exactly one last callback, with the call's own token, within its time.
  *
- * It sees the library as an embedder does: <mortise/mortise.h> and nothing else.
+ * It sees the library as an embedder does: through <mortise/mortise.h>.
  */
 #ifndef TESTS_SOAK_SOAK_H
 #define TESTS_SOAK_SOAK_H
@@ -15,6 +15,9 @@
 #include <sys/types.h>
 
 #include <mortise/mortise.h>
+
+#include "kit/look.h"
+#include "kit/tongue.h"
 
 #define STATUSES 32 /* 0 to -31 */
 
@@ -64,22 +67,19 @@ void fault(const struct seat *seat, const char *format, ...) __attribute__((form
 
 /* What kind of seat: a row of the table. */
 struct seat_kind {
-	const char *name, *dialect, *framing; /* framing NULL: the dialect's */
-	unsigned workers, retries;            /* workers 0: no pool */
-	unsigned every_ms;                    /* a call so often, on average */
-	unsigned open_max;                    /* calls that may be under way */
-	const char *action;
-	const char *params;                   /* what stands around the order: "%" is where it is */
-	enum { ORDER_OBJECT, ORDER_TEXT, ORDER_BASE64 } form;
-	const char *manifest, *manifest_text; /* NULL: none is needed */
-	bool stream, asks, frail;             /* frail: the restart limits that everybody has by default */
-	const char *const *faults;            /* options of mortise chaos */
+	const char *name, *tongue;
+	unsigned workers, retries; /* workers 0: no pool */
+	unsigned every_ms;         /* a call so often, on average */
+	unsigned open_max;         /* calls that may be under way */
+	bool frail;                /* the restart limits that everybody has by default */
+	const char *const *faults; /* options of mortise chaos */
 };
 extern const struct seat_kind seat_kinds[];
 extern const size_t seat_kind_count;
 
 struct seat {
 	const struct seat_kind *kind;
+	const struct tongue *tongue;
 	mortise_plugin *plugin;
 	mortise_pool *pool;
 	unsigned open;
@@ -141,7 +141,6 @@ struct slope {
 	unsigned samples;
 };
 
-unsigned open_descriptors(void);
 size_t heap_in_use(void);
 void measure_sample(int64_t now);
 struct slope measure_rss(void), measure_heap(void);
