@@ -338,6 +338,7 @@ static void queue_timed_out(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 	bool started = call->state == MOR_CALL_WRITING;
+	bool kill = started && mor_timing_of(call->method)->late == MOR_LATE_KILL;
 	mortise_error error;
 
 	plugin->counters.timeouts++;
@@ -345,6 +346,8 @@ static void queue_timed_out(mortise_call *call)
 		 call->queue_ms, started ? "does not read its input" : "is busy or not ready");
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+	if (kill) /* half of it is in the pipe, and nobody would ever send the rest home */
+		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
 
 /* A ghost's time is up. A plugin that has said something since is only forgetful, for once or twice; one that has been silent,

@@ -39,8 +39,10 @@ struct twist {
 	/* any may be NULL: before the first work, when the plugin says now, before recovery */
 	void (*begin)(struct rig *), (*commit)(struct rig *), (*end)(struct rig *);
 	const char *helper;
-	bool own_program, confined, big, silent; /* silent: nobody says that it has been                   */
-	bool (*play)(const struct cell *cell);   /* in place of all of it                                  */
+	bool own_program, confined, big;       /* as in struct rig_options                                */
+	bool silent;                           /* nobody says that it has been                            */
+	bool orphan;                           /* nobody waits for its end, so that may take a moment      */
+	bool (*play)(const struct cell *cell); /* in place of all of it                                    */
 };
 
 struct row {

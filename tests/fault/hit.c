@@ -198,6 +198,8 @@ static bool play_open(struct rig *rig, const struct cell *cell, struct job *job)
 		good = fail("no fault came at all");
 	if (good && rig->escaped)
 		good = fail("it got what it may not have");
+	if (good && twist->orphan)
+		wait_until_gone(rig->mark);
 	if (good && !is_gone(rig->mark))
 		good = fail("something of it lives on");
 	return good;

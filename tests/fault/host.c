@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 
 #define GUARD_S 60
-#define BIG_MS 400
-#define BIG_BYTES (300 << 10) /* more than the pipe will hold, which grows for a large message */
+#define BIG_MS 1200 /* longer than greetings take to be given up in a test: the work comes after them */
+#define BIG_BYTES (3 << 20) /* more than the pipe will hold, which grows for a large message */
 #define UNIT "{\"inputs\":[],\"output\":\"/dev/null\"}"
 
 /* ---- jobs ---- */
@@ -59,8 +59,10 @@ static void make_params(const struct tongue *tongue, size_t pad, struct mor_buf 
 	for (size_t i = 0; i < pad; i++)
 		mor_buf_byte(&order, 'x');
 	mor_buf_text(&order, "\"}");
-	if (mor_buf_failed(&order) || tongue_params(tongue, mor_buf_view(&order), out) < 0)
+	/* A text, too: for command lines. */
+	if (mor_buf_failed(&order) || tongue_params(tongue, mor_buf_view(&order), out) < 0 || mor_buf_byte(out, '\0') < 0)
 		abort();
+	out->len--;
 }
 
 void rig_prepare(const struct tongue *tongue)
@@ -198,7 +200,7 @@ static void add_all(struct settings *to, const struct rig *rig)
 		ADD(to, "sandbox.level=guarded");
 	}
 	if (rig->opt.big)
-		ADD(to, "limits.frame=4MiB");
+		ADD(to, "limits.frame=16MiB");
 	add(to, rig->opt.set);
 }
 
@@ -299,6 +301,17 @@ bool rig_until_death(struct rig *rig)
 {
 	TURN_WHILE(rig, !rig->deaths);
 	return rig->deaths > 0;
+}
+
+void wait_until_gone(const char *mark)
+{
+	int fd = open(mark, O_RDONLY | O_CLOEXEC);
+
+	alarm(GUARD_S);
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	alarm(0);
+	close(fd);
 }
 
 bool is_gone(const char *mark)

@@ -69,5 +69,6 @@ void rig_turn(struct rig *rig);
 
 /* Whoever committed the fault, and all that it has started, have ended. */
 bool is_gone(const char *mark);
+void wait_until_gone(const char *mark); /* for a minute; then SIGALRM */
 
 #endif

@@ -179,9 +179,10 @@ const struct twist interrupted = { .fault = "in_pieces", .begin = be_interrupted
 
 /* ---- plain ones ---- */
 
-/* Of one that is killed as soon as the plugin runs, before it has said so, nothing more is heard. */
+/* Of one that is killed as soon as the plugin runs, before it has said so, nothing more is heard; and nobody waits for the
+ * plugin, which dies with it. */
 const struct twist guardian_early = { .fault = "none", .helper = FAULT_JAIL, .silent = true },
-		   guardian_killed = { .silent = true };
+		   guardian_killed = { .silent = true, .orphan = true };
 const struct twist violates = { .confined = true };
 const struct twist never_reads = { .fault = "hang", .big = true };
 
@@ -203,8 +204,11 @@ static bool bring_to_fault(struct rig *rig, struct job *job, enum phase phase)
 
 static void be_host(const struct cell *cell, int told)
 {
-	static const char *const set[] = { "stop.bye=60s", "stop.term=30ms", "stop.kill=30ms", NULL };
-	struct rig_options opt = { .fault = "tree", .phase = cell->phase, .set = set };
+	static const char *const soon[] = { "stop.bye=60s", "stop.term=30ms", "stop.kill=30ms", NULL };
+	/* Whose process ends with its call is told to stop before its fault is seen. */
+	static const char *const late[] = { "stop.bye=60s", "stop.term=2s", "stop.kill=30ms", NULL };
+	struct rig_options opt = { .fault = "tree", .phase = cell->phase,
+				   .set = cell->tongue->one_shot && cell->phase == AT_STOP ? late : soon };
 	struct rig rig;
 	struct job job;
 
