@@ -96,7 +96,7 @@ static void set_text(mortise_error *err, const char *text, bool cut)
 	err->text[len] = '\0';
 }
 
-static __attribute__((format(printf, 4, 0))) void fill(mortise_error *err, int code, int os_errno,
+static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err, int code, int os_errno,
 						       const char *format, va_list args)
 {
 	/* Formatted apart: the arguments may point into err->text. Twice the size, so that a full text can
@@ -125,7 +125,7 @@ int mor_fail(mortise_error *err, int code, const char *format, ...)
 	if (!err)
 		return code;
 	va_start(args, format);
-	fill(err, code, 0, format, args);
+	fill_error(err, code, 0, format, args);
 	va_end(args);
 	return code;
 }
@@ -137,7 +137,7 @@ int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *forma
 	if (!err)
 		return code;
 	va_start(args, format);
-	fill(err, code, os_errno, format, args);
+	fill_error(err, code, os_errno, format, args);
 	va_end(args);
 	return code;
 }

@@ -42,6 +42,20 @@ void mor_fd_close(int *fd)
 	errno = saved;
 }
 
+int mor_fd_lift(int *fd, int least)
+{
+	int higher;
+
+	if (*fd >= least)
+		return 0;
+	higher = fcntl(*fd, F_DUPFD_CLOEXEC, least);
+	if (higher < 0)
+		return -errno;
+	mor_fd_close(fd);
+	*fd = higher;
+	return 0;
+}
+
 int mor_fd_nonblock(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

@@ -10,6 +10,9 @@
 /* Closes *fd if it is one and stores -1. errno is kept. */
 void mor_fd_close(int *fd);
 int mor_fd_nonblock(int fd); /* 0 or -errno */
+/* Moves *fd to `least` or above: an embedder that closed its stdio gets pipes on 0, 1 and 2, and dup2() in the child would
+ * then overwrite one end with another. 0 or -errno. */
+int mor_fd_lift(int *fd, int least);
 /* A whole file, at most limit bytes, NUL-terminated; *ret is freed with mor_free(). 0 or -errno;
  * -EFBIG over the limit, -EISDIR for a directory; never blocks on a FIFO (-EINVAL for what is no file). */
 int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len);

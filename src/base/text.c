@@ -243,7 +243,7 @@ static size_t printable(const char *p, size_t len)
 	return n;
 }
 
-static const char *show(struct mor_slice bytes, bool for_quotes, char *out, size_t out_size)
+static const char *show_bytes(struct mor_slice bytes, bool for_quotes, char *out, size_t out_size)
 {
 	size_t used = 0, keep = 0, i = 0;
 
@@ -277,12 +277,12 @@ static const char *show(struct mor_slice bytes, bool for_quotes, char *out, size
 
 const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size)
 {
-	return show(bytes, true, out, out_size);
+	return show_bytes(bytes, true, out, out_size);
 }
 
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size)
 {
-	return show(bytes, false, out, out_size);
+	return show_bytes(bytes, false, out, out_size);
 }
 
 bool mor_text_in(struct mor_slice text, const char *list)

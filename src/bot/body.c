@@ -45,7 +45,7 @@ static uint64_t mix_print(uint64_t print, const void *bytes, size_t len)
 }
 
 /* A program that is looked for in PATH belongs to the system: it is not looked at. */
-uint64_t mor_bot_body_print(const struct mor_bot_plugin *config)
+uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 {
 	uint64_t print = 0xcbf29ce484222325u;
 
@@ -89,18 +89,18 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 	return r;
 }
 
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_bot_plugin *config, struct mor_bot_body **ret, mortise_error *err)
+int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret, mortise_error *err)
 {
 	struct mor_bot_body *body = mor_zalloc(sizeof(*body));
 	int r;
 
 	if (!body) {
-		mor_bot_plugin_fini(config);
+		mor_botfile_plugin_fini(config);
 		return mor_fail_memory(err);
 	}
 	body->seat = seat;
 	body->config = *config;
-	*config = (struct mor_bot_plugin){ 0 };
+	*config = (struct mor_botfile_plugin){ 0 };
 	body->print = mor_bot_body_print(&body->config);
 	mor_list_append(&seat->run->bodies, &body->node);
 	r = open_plugin(body, err);
@@ -115,7 +115,7 @@ void mor_bot_body_free(struct mor_bot_body *body)
 {
 	mortise_plugin_unref(body->plugin);
 	mor_list_remove(&body->node);
-	mor_bot_plugin_fini(&body->config);
+	mor_botfile_plugin_fini(&body->config);
 	mor_free(body);
 }
 

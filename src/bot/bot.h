@@ -79,7 +79,7 @@ struct mor_bot_walk {
 struct mor_bot_body {
 	struct mor_list node;         /* of run->bodies */
 	struct mor_bot_seat *seat;
-	struct mor_bot_plugin config; /* its own */
+	struct mor_botfile_plugin config; /* its own */
 	uint64_t print;               /* of the files that its command line names: another one, another program */
 	mortise_plugin *plugin;
 	bool fresh;                   /* has just become ready                           */
@@ -165,7 +165,7 @@ struct mor_bot_run {
 	struct mor_console *console;
 	struct mor_runner runner;
 	const char *path;         /* of the file                                     */
-	struct mor_bot *config;   /* as it was at the start; its plugins are with the bodies */
+	struct mor_botfile *config;   /* as it was at the start; its plugins are with the bodies */
 	struct mor_bot_watch watch;
 	struct mor_bot_seat **seats;  /* in the order of their turns                     */
 	size_t count;
@@ -189,7 +189,7 @@ int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *args
 
 /* ---- body.c ---- */
 /* Takes the config, whatever becomes of it. 0, or why there cannot be such a plugin. */
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_bot_plugin *config, struct mor_bot_body **ret, mortise_error *err);
+int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret, mortise_error *err);
 /* Cannot fail: one that does not start is FAILED, and tended as that. */
 void mor_bot_body_start(struct mor_bot_body *body);
 /* STOPPED though nobody asked for it: started again where the file wants that. false: it is not. */
@@ -205,7 +205,7 @@ void mor_bot_body_free(struct mor_bot_body *body);
 /* Frees those that have come to their end. */
 void mor_bot_bodies_tend(struct mor_bot_run *run);
 /* Of the files that a command line names, by inode, size and time. */
-uint64_t mor_bot_body_print(const struct mor_bot_plugin *config);
+uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config);
 
 /* ---- seat.c ---- */
 struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name); /* NULL: out of memory */

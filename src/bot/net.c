@@ -90,7 +90,7 @@ static void on_lost(void *arg, uint64_t peer)
 int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 {
 	static const struct mor_onebot_link_handler handler = { on_event, on_note, on_opened, on_lost };
-	const struct mor_bot_network *network = &run->config->network;
+	const struct mor_botfile_network *network = &run->config->network;
 	struct mor_onebot_link_options options = {
 		.connect = network->connect, .listen = network->listen, .token = network->access_token, .ca_file = network->ca_file,
 		.cert_file = network->cert_file, .key_file = network->key_file, .ping_ms = network->ping_ms, .handler = &handler, .arg = run,

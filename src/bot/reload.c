@@ -44,15 +44,15 @@ static struct mor_bot_body *latest_body(const struct mor_bot_seat *seat)
 	return seat->next ? seat->next : seat->body;
 }
 
-static bool is_as_before(const struct mor_bot_seat *seat, const struct mor_bot_plugin *plugin)
+static bool is_as_before(const struct mor_bot_seat *seat, const struct mor_botfile_plugin *plugin)
 {
 	const struct mor_bot_body *body = latest_body(seat);
 
-	return (seat->next || !seat->dead) && mor_bot_plugin_same(&body->config, plugin) && body->print == mor_bot_body_print(plugin);
+	return (seat->next || !seat->dead) && mor_botfile_plugin_same(&body->config, plugin) && body->print == mor_bot_body_print(plugin);
 }
 
 /* Takes the plugin's config. */
-static int begin_body(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, mortise_error *err)
+static int begin_body(struct mor_bot_seat *seat, struct mor_botfile_plugin *plugin, mortise_error *err)
 {
 	struct mor_bot_body *body = NULL;
 	int r = mor_bot_body_new(seat, plugin, &body, err);
@@ -65,7 +65,7 @@ static int begin_body(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, 
 	return 0;
 }
 
-static int new_seat(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct mor_bot_seat **ret, mortise_error *err)
+static int new_seat(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct mor_bot_seat **ret, mortise_error *err)
 {
 	struct mor_bot_seat *seat = mor_bot_seat_new(run, plugin->name);
 	int r = seat ? begin_body(seat, plugin, err) : mor_fail_memory(err);
@@ -77,7 +77,7 @@ static int new_seat(struct mor_bot_run *run, struct mor_bot_plugin *plugin, stru
 	return r;
 }
 
-static int change_seat(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin, struct tally *tally, mortise_error *err)
+static int change_seat(struct mor_bot_seat *seat, struct mor_botfile_plugin *plugin, struct tally *tally, mortise_error *err)
 {
 	int r;
 
@@ -94,7 +94,7 @@ static int change_seat(struct mor_bot_seat *seat, struct mor_bot_plugin *plugin,
 }
 
 /* What the file says of one plugin. `ret` is NULL where there is none to be. */
-static int apply_plugin(struct mor_bot_run *run, struct mor_bot_plugin *plugin, struct tally *tally, struct mor_bot_seat **ret,
+static int apply_plugin(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct tally *tally, struct mor_bot_seat **ret,
 		     mortise_error *err)
 {
 	int r;
@@ -131,7 +131,7 @@ static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *sea
 }
 
 /* All plugins of the file, in its order. One that cannot be made is an error at the start; later it is told. */
-static int apply_file(struct mor_bot_run *run, struct mor_bot *bot, struct tally *tally, mortise_error *err)
+static int apply_file(struct mor_bot_run *run, struct mor_botfile *bot, struct tally *tally, mortise_error *err)
 {
 	struct mor_bot_seat **seats = mor_zalloc((bot->count + 1) * sizeof(*seats));
 	struct mor_bot_seat **gone = mor_realloc(run->gone, (run->gone_count + run->count + 1) * sizeof(*gone));
@@ -184,7 +184,7 @@ void mor_bot_tend_gone(struct mor_bot_run *run)
 
 /* ---- the file ---- */
 
-static void tell_warnings(struct mor_bot_run *run, const struct mor_bot *bot)
+static void tell_warnings(struct mor_bot_run *run, const struct mor_botfile *bot)
 {
 	for (char **warning = bot->warnings; warning && *warning; warning++)
 		mor_bot_tell(run, NULL, "warning", 0, "%s", *warning);
@@ -262,21 +262,21 @@ int mor_bot_open(struct mor_bot_run *run, mortise_error *err)
 void mor_bot_reload(struct mor_bot_run *run)
 {
 	struct tally tally = { 0 };
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
 	watch_file(run); /* first: what changes while we read is another change */
-	if (mor_bot_load(run->path, &bot, &err) < 0) {
+	if (mor_botfile_load(run->path, &bot, &err) < 0) {
 		mor_bot_tell(run, NULL, "reload", 0, "%s; the bot goes on as it was", err.text);
 		return;
 	}
 	tell_warnings(run, bot);
-	if (!mor_bot_network_same(&bot->network, &run->config->network))
+	if (!mor_botfile_network_same(&bot->network, &run->config->network))
 		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed, which takes effect when the bot is started again", run->path);
 	if (apply_file(run, bot, &tally, &err) < 0)
 		mor_bot_tell(run, NULL, "reload", 0, "%s", err.text);
 	tell_tally(run, &tally);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 void mor_bot_close(struct mor_bot_run *run)
@@ -287,7 +287,7 @@ void mor_bot_close(struct mor_bot_run *run)
 		mor_bot_seat_free(run->gone[i]);
 	mor_free(run->seats);
 	mor_free(run->gone);
-	mor_bot_free(run->config);
+	mor_botfile_free(run->config);
 	if (run->watch.fd >= 0)
 		close(run->watch.fd);
 }

@@ -277,7 +277,7 @@ static void stop_run(struct mor_bot_run *run)
 
 static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, mortise_error *err)
 {
-	int r = mor_bot_load(run->path, &run->config, err);
+	int r = mor_botfile_load(run->path, &run->config, err);
 
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->console, args, NULL, err);

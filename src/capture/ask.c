@@ -13,9 +13,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "capture/capture.h"
-#include "kythe/unit/path.h"
 
 #define ANSWER_LIMIT ((size_t)64 << 20)
 

@@ -6,10 +6,10 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "console/console.h"
-#include "kythe/unit/path.h"
 
 /* ---- files that have been read ---- */
 

@@ -142,7 +142,7 @@ static int make_pipes(struct start *start, mortise_error *err)
 
 static void start_fini(struct start *start)
 {
-	mor_proc_argv_free(start->argv);
+	mor_program_argv_free(start->argv);
 	for (int i = 0; i < 2; i++) {
 		mor_fd_close(&start->in[i]);
 		mor_fd_close(&start->out[i]);
@@ -156,7 +156,7 @@ static int start_plugin(const struct mor_manifest *manifest, struct mor_chaos_pl
 	struct mor_exec_failure failure = { 0 };
 	__attribute__((cleanup(start_fini))) struct start start = { .manifest = manifest, .in = { -1, -1 }, .out = { -1, -1 },
 								    .failed = { -1, -1 } };
-	int r = mor_proc_resolve(&command, &start.argv, &failure);
+	int r = mor_program_resolve(&command, &start.argv, &failure);
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", failure.text);

@@ -207,11 +207,11 @@ static int open_result(struct mor_index *x, mortise_error *err)
 	return mor_result_open(&opt, &x->result, err);
 }
 
-static enum mor_view_mode view_mode(const char *name)
+static enum mor_driver_view view_mode(const char *name)
 {
 	if (!name || strcmp(name, "auto") == 0)
-		return MOR_VIEW_AUTO;
-	return strcmp(name, "namespace") == 0 ? MOR_VIEW_NAMESPACE : MOR_VIEW_DIRECTORY;
+		return MOR_DRIVER_VIEW_AUTO;
+	return strcmp(name, "namespace") == 0 ? MOR_DRIVER_VIEW_NAMESPACE : MOR_DRIVER_VIEW_DIRECTORY;
 }
 
 static unsigned worker_count(const struct mor_index *x)

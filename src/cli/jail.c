@@ -159,7 +159,7 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 			    const mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_violation what = { name, result->syscall, result->path, result->rule, MOR_FROM_COMMAND };
+	struct mor_violation what = { name, result->syscall, result->path, result->rule, MOR_POLICY_OF_COMMAND };
 
 	mor_report_line(cli->console, &(struct mor_report){ .error = err });
 	if (cli->console->json && mor_violation_json(&what, &json) == 0)

@@ -8,10 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "kythe/unit/path.h"
 
 #define FIELD(name) offsetof(struct mor_kzip_args, name)
 static const struct mor_option kzip_options[] = {

@@ -121,7 +121,7 @@ static bool is_ours(const char *word)
  * lost with us. */
 static int become(const char *program, char **argv, mortise_error *err)
 {
-	char path[PATH_MAX], fault[MOR_FAULT_TEXT];
+	char path[PATH_MAX], fault[MOR_PROGRAM_FAULT];
 
 	mor_program_find(program, path, fault);
 	if (!fault[0]) {

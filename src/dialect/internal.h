@@ -11,7 +11,7 @@ extern const struct mor_hooks mor_sunscreen_hooks, mor_sunscreen_json_hooks;
 
 #define MOR_MIB ((size_t)1024 * 1024)
 /* A run of a Sunscreen command: the specification names no limit, the runtime has none. */
-#define MOR_SUNSCREEN_RUN { .timeout_ms = 120000, .late = MOR_LATE_KILL }
+#define MOR_DIALECT_SUNSCREEN_RUN { .timeout_ms = 120000, .late = MOR_LATE_KILL }
 /* Up to five deaths a minute. */
 #define MOR_RESTART_USUAL { .first_ms = 100, .cap_ms = 10000, .intensity = 5, .period_ms = 60000 }
 /* The five of JSON-RPC itself, where a specification adds nothing to them. */

@@ -168,7 +168,7 @@ static const struct mor_quirk quirks[] = {
 
 /* ---- the answer to init ---- */
 
-static int refuse(mortise_error *err, int status, int64_t code, const char *what, const struct mor_value *value, const char *known)
+static int refuse_init(mortise_error *err, int status, int64_t code, const char *what, const struct mor_value *value, const char *known)
 {
 	mor_fail(err, status, "%s \"%.40s\": this host knows %s", what, mor_json_text(value, ""), known);
 	err->rpc_code = code;
@@ -187,12 +187,12 @@ static int read_encoding(const struct mor_value *params, const char **ret, morti
 		if (!value || mor_json_type(value) == MOR_JSON_NULL)
 			continue;
 		if (found && !mor_json_equal(found, value))
-			return refuse(err, MORTISE_EINPUT, -32602, "two encodings, one of them", value, "only one");
+			return refuse_init(err, MORTISE_EINPUT, -32602, "two encodings, one of them", value, "only one");
 		found = value;
 	}
 	*ret = mor_json_text(found, found ? "" : "protobuf");
 	if (strcmp(*ret, "json") != 0 && strcmp(*ret, "protobuf") != 0)
-		return refuse(err, MORTISE_EPROTO, -1, "output encoding", found, "json and protobuf");
+		return refuse_init(err, MORTISE_EPROTO, -1, "output encoding", found, "json and protobuf");
 	return 0;
 }
 
@@ -208,9 +208,9 @@ static int on_request(struct mor_peer *peer, const struct mor_method *method, co
 	if (method->role != MOR_ROLE_HELLO)
 		return 0;
 	if (mor_json_type(params) == MOR_JSON_ARRAY)
-		return refuse(err, MORTISE_EINPUT, -32602, "params by position", NULL, "only names");
+		return refuse_init(err, MORTISE_EINPUT, -32602, "params by position", NULL, "only names");
 	if (strcmp(mor_json_text(protocol, ""), PROTOCOL) != 0)
-		return refuse(err, MORTISE_EPROTO, -1, "protocol", protocol, PROTOCOL);
+		return refuse_init(err, MORTISE_EPROTO, -1, "protocol", protocol, PROTOCOL);
 	r = read_encoding(params, &encoding, err);
 	if (r < 0)
 		return r;

@@ -8,7 +8,7 @@
 
 #define FRAME_LIMIT (16 * MOR_MIB)
 
-static const struct mor_timing run_timing = MOR_SUNSCREEN_RUN;
+static const struct mor_timing run_timing = MOR_DIALECT_SUNSCREEN_RUN;
 
 static const struct mor_field descriptions[] = {
 	{ .name = "*", .type = MOR_T_STRING, .doc = "Name of a command, and what it does" },

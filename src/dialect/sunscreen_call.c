@@ -23,7 +23,7 @@ static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struc
 	return mor_json_get_slice(mor_json_get_slice(kinds, kind), name) != NULL;
 }
 
-static void take(struct listing *l, struct mor_slice kind, struct mor_slice name)
+static void take_listed(struct listing *l, struct mor_slice kind, struct mor_slice name)
 {
 	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) || (l->kind.ptr && !mor_slice_eq(l->kind, kind)) ||
 	    (l->other && in_kinds(l->other, kind, name)) || !kind.ptr || !name.ptr || kind.len >= sizeof(l->found))
@@ -42,7 +42,7 @@ static void walk_kinds(const struct mor_value *kinds, struct listing *l)
 		struct mor_json_iter name = mor_json_iter(kind.value);
 
 		while (mor_json_type(kind.value) == MOR_JSON_OBJECT && mor_json_next(&name))
-			take(l, kind.name, name.name);
+			take_listed(l, kind.name, name.name);
 	}
 }
 
@@ -53,9 +53,9 @@ static void walk_lists(const struct mor_value *manifest, struct listing *l)
 	struct mor_json_iter hook = mor_json_iter(mor_json_get(manifest, "hooks"));
 
 	while (mor_json_next(&command))
-		take(l, mor_json_string(mor_json_get(command.value, "kind")), mor_json_string(mor_json_get(command.value, "name")));
+		take_listed(l, mor_json_string(mor_json_get(command.value, "kind")), mor_json_string(mor_json_get(command.value, "name")));
 	while (mor_json_next(&hook))
-		take(l, MOR_SLICE("hook"), mor_json_string(hook.value));
+		take_listed(l, MOR_SLICE("hook"), mor_json_string(hook.value));
 }
 
 static void walk(const struct mor_value *manifest, struct listing *l)
@@ -76,7 +76,7 @@ struct meant {
 	struct mor_slice name;
 };
 
-static int unknown(const struct mor_peer *peer, const char *action, mortise_error *err)
+static int unknown_action(const struct mor_peer *peer, const char *action, mortise_error *err)
 {
 	struct listing all = { 0 };
 	int r;
@@ -109,7 +109,7 @@ static int resolve(const struct mor_peer *peer, const char *action, struct meant
 	else if (!lists && colon && l.kind.len && l.kind.len < sizeof(ret->kind))
 		memcpy(ret->kind, action, l.kind.len);
 	else
-		r = unknown(peer, action, err);
+		r = unknown_action(peer, action, err);
 	mor_buf_fini(&l.names);
 	return r;
 }

@@ -4,7 +4,7 @@
 
 #define FRAME_LIMIT (16 * MOR_MIB)
 
-static const struct mor_timing run_timing = MOR_SUNSCREEN_RUN;
+static const struct mor_timing run_timing = MOR_DIALECT_SUNSCREEN_RUN;
 
 #define PARAMS(kinds) \
 	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", .fields = mor_strings }, \

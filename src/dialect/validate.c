@@ -9,7 +9,7 @@
 #include "dialect/internal.h"
 
 /* Where the walk is. The pointer grows and shrinks with it; one too long is cut, never overrun. */
-struct walk {
+struct value_walk {
 	char pointer[sizeof(((struct mor_finding *)0)->pointer)];
 	size_t len;
 	unsigned count;
@@ -17,13 +17,13 @@ struct walk {
 	void *arg;
 };
 
-static void check_members(struct walk *walk, const struct mor_field *fields, const struct mor_value *object);
-static void check_closed(struct walk *walk, const struct mor_field *fields, const struct mor_value *object);
-static void check_value(struct walk *walk, const struct mor_field *field, const struct mor_value *value);
+static void check_members(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object);
+static void check_closed(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object);
+static void check_value(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value);
 
 /* ---- findings ---- */
 
-__attribute__((format(printf, 3, 4))) static void find(struct walk *walk, bool fatal, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void find(struct value_walk *walk, bool fatal, const char *format, ...)
 {
 	struct mor_finding finding = { .fatal = fatal };
 	va_list args;
@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void find(struct walk *walk, bool f
 	walk->say(&finding, walk->arg);
 }
 
-static void put(struct walk *walk, char c)
+static void put_char(struct value_walk *walk, char c)
 {
 	if (walk->len + 1 < sizeof(walk->pointer))
 		walk->pointer[walk->len++] = c;
@@ -50,20 +50,20 @@ static void put(struct walk *walk, char c)
 }
 
 /* Enters a member; the result is what leave() wants. */
-static size_t enter(struct walk *walk, struct mor_slice name)
+static size_t enter_member(struct value_walk *walk, struct mor_slice name)
 {
 	size_t before = walk->len;
 
-	put(walk, '/');
+	put_char(walk, '/');
 	for (size_t i = 0; i < name.len; i++) {
 		if (name.ptr[i] == '~' || name.ptr[i] == '/')
-			put(walk, '~');
-		put(walk, name.ptr[i] == '~' ? '0' : name.ptr[i] == '/' ? '1' : name.ptr[i]);
+			put_char(walk, '~');
+		put_char(walk, name.ptr[i] == '~' ? '0' : name.ptr[i] == '/' ? '1' : name.ptr[i]);
 	}
 	return before;
 }
 
-static void leave(struct walk *walk, size_t before)
+static void leave(struct value_walk *walk, size_t before)
 {
 	walk->len = before;
 	walk->pointer[before] = '\0';
@@ -123,7 +123,7 @@ static bool by_letter(const struct mor_field *field)
 	return field->flags & MOR_F_STRICT_ONLY;
 }
 
-static void check_type(struct walk *walk, const struct mor_field *field, const struct mor_value *value)
+static void check_type(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value)
 {
 	/* Plugins fill optional members with null where the letter would have them left out. */
 	bool empty = mor_json_type(value) == MOR_JSON_NULL && !(field->flags & MOR_F_REQUIRED);
@@ -134,7 +134,7 @@ static void check_type(struct walk *walk, const struct mor_field *field, const s
 	     fraction ? "fraction" : mor_json_type_name(mor_json_type(value)));
 }
 
-static void check_scalar(struct walk *walk, const struct mor_field *field, const struct mor_value *value)
+static void check_scalar(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value)
 {
 	struct mor_slice text = mor_json_string(value);
 	char quoted[60];
@@ -150,7 +150,7 @@ static void check_scalar(struct walk *walk, const struct mor_field *field, const
 }
 
 /* "[]" describes the elements; without it they are objects with these fields. */
-static void check_elements(struct walk *walk, const struct mor_field *fields, const struct mor_value *array)
+static void check_elements(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *array)
 {
 	const struct mor_field object = { .name = "[]", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .fields = fields };
 	const struct mor_field *element = strcmp(fields->name, "[]") == 0 ? fields : &object;
@@ -161,13 +161,13 @@ static void check_elements(struct walk *walk, const struct mor_field *fields, co
 		size_t before;
 
 		snprintf(index, sizeof(index), "%zu", i);
-		before = enter(walk, mor_slice_of(index));
+		before = enter_member(walk, mor_slice_of(index));
 		check_value(walk, element, it.value);
 		leave(walk, before);
 	}
 }
 
-static void check_value(struct walk *walk, const struct mor_field *field, const struct mor_value *value)
+static void check_value(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value)
 {
 	enum mor_json_type type = mor_json_type(value);
 
@@ -229,9 +229,9 @@ static bool applies(const struct mor_field *field, const struct mor_value *objec
 	return value.ptr && mor_slice_is(value, equals + 1);
 }
 
-static void check_missing(struct walk *walk, const struct mor_field *field, const struct mor_value *object)
+static void check_missing(struct value_walk *walk, const struct mor_field *field, const struct mor_value *object)
 {
-	size_t before = enter(walk, mor_slice_of(field->name));
+	size_t before = enter_member(walk, mor_slice_of(field->name));
 	char wanted[96];
 
 	if ((field->flags & MOR_F_REQUIRED) && applies(field, object))
@@ -240,7 +240,7 @@ static void check_missing(struct walk *walk, const struct mor_field *field, cons
 	leave(walk, before);
 }
 
-static void check_member(struct walk *walk, const struct mor_field *field, const struct mor_value *object)
+static void check_member(struct value_walk *walk, const struct mor_field *field, const struct mor_value *object)
 {
 	const struct mor_value *value = mor_field_get(field, object);
 	struct mor_slice name = mor_slice_of(field->name);
@@ -252,7 +252,7 @@ static void check_member(struct walk *walk, const struct mor_field *field, const
 	}
 	if (value != mor_json_get(object, field->name))
 		other_spelling(field, object, &name);
-	before = enter(walk, name);
+	before = enter_member(walk, name);
 	if (field->flags & MOR_F_BEYOND)
 		find(walk, false, "is not in the specification");
 	/* Whoever sends both spellings satisfies every reader. */
@@ -275,7 +275,7 @@ static bool is_listed(const struct mor_field *fields, struct mor_slice name)
 }
 
 /* "*": every member that no other field names. */
-static void check_others(struct walk *walk, const struct mor_field *fields, const struct mor_field *any,
+static void check_others(struct value_walk *walk, const struct mor_field *fields, const struct mor_field *any,
 			 const struct mor_value *object)
 {
 	struct mor_json_iter it = mor_json_iter(object);
@@ -285,14 +285,14 @@ static void check_others(struct walk *walk, const struct mor_field *fields, cons
 
 		if (is_listed(fields, it.name))
 			continue;
-		before = enter(walk, it.name);
+		before = enter_member(walk, it.name);
 		check_value(walk, any, it.value);
 		leave(walk, before);
 	}
 }
 
 /* CLOSED: told with the names that there are, so that nobody has to look for them. */
-static void check_closed(struct walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_closed(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
 {
 	struct mor_json_iter it = mor_json_iter(object);
 	char names[160] = "";
@@ -306,13 +306,13 @@ static void check_closed(struct walk *walk, const struct mor_field *fields, cons
 
 		if (is_listed(fields, it.name))
 			continue;
-		before = enter(walk, it.name);
+		before = enter_member(walk, it.name);
 		find(walk, false, "is not in the specification, which has %s", names);
 		leave(walk, before);
 	}
 }
 
-static void check_any_of(struct walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_any_of(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
 {
 	char names[120] = "";
 	size_t used = 0;
@@ -329,7 +329,7 @@ static void check_any_of(struct walk *walk, const struct mor_field *fields, cons
 		find(walk, true, "at least one of %s is required", names);
 }
 
-static void check_members(struct walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_members(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
 {
 	for (const struct mor_field *f = fields; f->name; f++) {
 		if (strcmp(f->name, "*") == 0)
@@ -342,7 +342,7 @@ static void check_members(struct walk *walk, const struct mor_field *fields, con
 
 unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say, void *arg)
 {
-	struct walk walk = { .say = say, .arg = arg };
+	struct value_walk walk = { .say = say, .arg = arg };
 	bool fatal = false;
 
 	if (!fields)

@@ -292,7 +292,7 @@ static void watchdog(const struct mor_watchdog *w, struct mor_buf *out)
 		     "any message of it is a sign of life");
 }
 
-static void health(const struct mor_dialect *d, struct mor_buf *out)
+static void explain_health(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *ping = mor_dialect_role(d, MOR_ROLE_PING, NULL);
 
@@ -382,7 +382,7 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	}
 }
 
-int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out)
+int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
 {
 	size_t len = strlen(dialect->name) + 2 + strlen(dialect->title);
 
@@ -398,7 +398,7 @@ int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out)
 	mor_explain_heading(out, "Methods");
 	mor_explain_methods(dialect, out);
 	time_limits(dialect, out);
-	health(dialect, out);
+	explain_health(dialect, out);
 	restart(dialect, out);
 	codes(dialect, out);
 	configuration(dialect, out);

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "dialect/dialect.h"
 
-int mor_dialect_explain(const struct mor_dialect *dialect, struct mor_buf *out);
-int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out);
-int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out);
+int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out);
+int mor_explain_json(const struct mor_dialect *dialect, struct mor_buf *out);
+int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out);
 
 #endif

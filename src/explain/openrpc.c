@@ -77,7 +77,7 @@ static void items(struct mor_writer *w, const struct mor_field *fields)
 	schema(w, strcmp(fields->name, "[]") == 0 ? fields : &object);
 }
 
-static void describe(struct mor_writer *w, const struct mor_field *f)
+static void describe_field(struct mor_writer *w, const struct mor_field *f)
 {
 	struct mor_buf text = MOR_BUF_INIT;
 
@@ -96,7 +96,7 @@ static void schema(struct mor_writer *w, const struct mor_field *f)
 {
 	mor_w_object(w);
 	type(w, f->type);
-	describe(w, f);
+	describe_field(w, f);
 	if (f->def)
 		mor_w_pair_raw(w, "default", mor_slice_of(f->def));
 	if (f->one_of) {
@@ -236,7 +236,7 @@ static void method(struct mor_writer *w, const struct mor_dialect *d, const stru
 	mor_w_end(w);
 }
 
-int mor_dialect_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
+int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 

@@ -222,7 +222,7 @@ static void stop_and_restart(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_end(w);
 }
 
-static void health(struct mor_writer *w, const struct mor_health *h)
+static void write_health(struct mor_writer *w, const struct mor_health *h)
 {
 	mor_w_key(w, "health");
 	mor_w_object(w);
@@ -273,7 +273,7 @@ static void offer(struct mor_writer *w, const struct mor_offer *o)
 static void parts(struct mor_writer *w, const struct mor_dialect *d)
 {
 	if (d->health)
-		health(w, d->health);
+		write_health(w, d->health);
 	if (d->watchdog)
 		watchdog(w, d->watchdog);
 	if (d->conversation) {
@@ -347,7 +347,7 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "recoverable", d->recoverable);
 }
 
-int mor_dialect_json(const struct mor_dialect *dialect, struct mor_buf *out)
+int mor_explain_json(const struct mor_dialect *dialect, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 

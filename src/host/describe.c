@@ -252,11 +252,11 @@ int mortise_dialect_describe(const char *name, const char *format, char **ret_te
 	if (!name && (strcmp(format, "json") == 0 || strcmp(format, "text") == 0))
 		r = list_dialects(strcmp(format, "json") == 0, &out);
 	else if (name && strcmp(format, "text") == 0)
-		r = mor_dialect_explain(dialect, &out);
+		r = mor_explain_text(dialect, &out);
 	else if (name && strcmp(format, "json") == 0)
-		r = mor_dialect_json(dialect, &out);
+		r = mor_explain_json(dialect, &out);
 	else if (name && strcmp(format, "openrpc") == 0)
-		r = mor_dialect_openrpc(dialect, &out);
+		r = mor_explain_openrpc(dialect, &out);
 	if (r == 0 && !(*ret_text = mor_buf_detach(&out)))
 		r = MORTISE_ENOMEM;
 	mor_buf_fini(&out);

@@ -104,11 +104,11 @@ static void find_program(const char *name, char out[80])
 	char **resolved = NULL, version[40], text[40];
 
 	out[0] = '\0';
-	if (mor_proc_resolve(&command, &resolved, NULL) < 0)
+	if (mor_program_resolve(&command, &resolved, NULL) < 0)
 		return;
 	if (mor_doctor_version(resolved[0], version, sizeof(version)))
 		snprintf(out, 80, "%.36s (%s)", resolved[0], mor_printable(mor_slice_of(version), text, sizeof(text)));
-	mor_proc_argv_free(resolved);
+	mor_program_argv_free(resolved);
 }
 
 /* ---- levels ---- */
@@ -147,7 +147,7 @@ static void find_kernel(struct mor_facts *f)
 void mor_facts_find(struct mor_facts *f)
 {
 	struct rlimit files = { 0 };
-	char fault[MOR_FAULT_TEXT]; /* try_level() tells it */
+	char fault[MOR_PROGRAM_FAULT]; /* try_level() tells it */
 
 	*f = (struct mor_facts){ .helper = mor_helper_find(NULL, fault) };
 	find_kernel(f);

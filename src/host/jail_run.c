@@ -50,7 +50,7 @@ static void run_fini(struct run *run)
 	mor_fd_close(&run->socket);
 	mor_fd_close(&run->plan);
 	mor_policy_fini(&run->policy);
-	mor_proc_argv_free(run->argv);
+	mor_program_argv_free(run->argv);
 	mor_env_free(run->env);
 }
 
@@ -76,7 +76,7 @@ static int read_policy(struct run *run)
 		r = mor_policy_finish(&run->policy, true, &why);
 	if (r < 0)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
-	run->policy.source = MOR_FROM_COMMAND;
+	run->policy.source = MOR_POLICY_OF_COMMAND;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
 }
@@ -84,7 +84,7 @@ static int read_policy(struct run *run)
 /* An interpreter without its script can do nothing, and the script is what was asked for. */
 static int grant_script(struct run *run)
 {
-	size_t at = mor_path_script((const char *const *)run->argv);
+	size_t at = mor_manifest_script((const char *const *)run->argv);
 	char real[PATH_MAX];
 
 	if (!at || !realpath(run->argv[at], real))
@@ -123,7 +123,7 @@ static int resolve_as(struct run *run, const char *const *argv)
 {
 	struct mor_command command = { .argv = argv };
 	struct mor_exec_failure failure = { 0 };
-	int r = mor_proc_resolve(&command, &run->argv, &failure);
+	int r = mor_program_resolve(&command, &run->argv, &failure);
 
 	if (r == 0)
 		r = mor_exec_foresee(&command, run->argv[0], &failure);
@@ -226,7 +226,7 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 
 static int start(struct run *run)
 {
-	char fault[MOR_FAULT_TEXT];
+	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(run->opt->helper, fault);
 	int pair[2], r;
 

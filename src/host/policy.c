@@ -74,8 +74,8 @@ static enum mor_policy_source source_of(const char *file)
 	const char *slash = file ? strrchr(file, '/') : NULL;
 
 	if (slash && strcmp(slash + 1, "plugin.toml") == 0)
-		return MOR_FROM_PLUGIN_TOML;
-	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_FROM_SUNSCREEN_JSON : MOR_FROM_SETTINGS;
+		return MOR_POLICY_OF_PLUGIN_TOML;
+	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_POLICY_OF_SUNSCREEN_JSON : MOR_POLICY_OF_SETTINGS;
 }
 
 static int keep_path(char **field, const char *path)
@@ -93,7 +93,7 @@ static int keep_path(char **field, const char *path)
 /* `-- python3 ./x.py`: python is what is executed, but without x.py it cannot do a thing. */
 static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 {
-	size_t at = mor_path_script((const char *const *)m->argv);
+	size_t at = mor_manifest_script((const char *const *)m->argv);
 	char real[PATH_MAX];
 	bool given = policy->rules_given;
 	int r;
@@ -116,7 +116,7 @@ static int fill_places(const struct mor_manifest *m, struct mor_policy *policy)
 
 bool mor_policy_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd)
 {
-	size_t at = mor_path_script(argv);
+	size_t at = mor_manifest_script(argv);
 	char real[PATH_MAX], *slash;
 
 	if (!realpath(at ? argv[at] : cwd ? cwd : ".", real))
@@ -161,7 +161,7 @@ int mor_policy_load(struct mor_manifest *m, bool confined, struct mor_policy *re
 	int r = 0;
 
 	/* Its specification denies spawning to all, so no setting may grant it. */
-	policy.never_spawn = policy.source == MOR_FROM_PLUGIN_TOML;
+	policy.never_spawn = policy.source == MOR_POLICY_OF_PLUGIN_TOML;
 	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
 		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);
 

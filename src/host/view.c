@@ -63,10 +63,10 @@ static void add_directories(const mortise_view *view, struct mor_buf *texts)
 	if (!view->directories)
 		return;
 	mor_buf_byte(texts, '\0');
-	for (const char *const *path = view->directories; *path && texts->len <= MOR_VIEW_TEXTS; path++)
+	for (const char *const *path = view->directories; *path && texts->len <= MOR_PROC_VIEW_TEXTS; path++)
 		if (**path)
 			mor_buf_append(texts, *path, strlen(*path) + 1);
-	if (texts->len > MOR_VIEW_TEXTS)
+	if (texts->len > MOR_PROC_VIEW_TEXTS)
 		texts->len = before;
 }
 
@@ -84,9 +84,9 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 	r = add_path(plugin, texts, "stage", view->stage, err);
 	for (const char *const *path = view->writable; r == 0 && path && *path; path++, count++)
 		r = add_writable(plugin, texts, *path, err);
-	if (r == 0 && (count > MOR_VIEW_WRITABLE || texts->len > MOR_VIEW_TEXTS))
+	if (r == 0 && (count > MOR_PLAN_VIEW_WRITABLE || texts->len > MOR_PROC_VIEW_TEXTS))
 		r = mor_fail(err, MORTISE_EINVAL, "%s: a view has at most %d writable directories, of %d bytes in all",
-			     plugin->session.name, MOR_VIEW_WRITABLE, MOR_VIEW_TEXTS);
+			     plugin->session.name, MOR_PLAN_VIEW_WRITABLE, MOR_PROC_VIEW_TEXTS);
 	if (r == 0)
 		add_directories(view, texts);
 	if (mor_buf_failed(texts))

@@ -33,22 +33,23 @@
 enum {
 	PROCESSES = 64, /* where the plan names no limit */
 	PATIENCE_S = 2,
-	RSEQ_AREA = 32  /* as glibc registers it */
+	RSEQ_AREA = 32, /* as glibc registers it */
+	STATUS_SIZE = 2048
 };
 
-static mor_call_handler *const handlers[MOR_N_FIRST_REFUSED] = {
-	[MOR_N_OPEN] = mor_call_open, [MOR_N_OPENAT] = mor_call_openat, [MOR_N_OPENAT2] = mor_call_openat2,
-	[MOR_N_CREAT] = mor_call_creat, [MOR_N_TRUNCATE] = mor_call_truncate, [MOR_N_MKDIR] = mor_call_mkdir,
-	[MOR_N_MKDIRAT] = mor_call_mkdirat, [MOR_N_MKNOD] = mor_call_mknod, [MOR_N_MKNODAT] = mor_call_mknodat,
-	[MOR_N_RMDIR] = mor_call_rmdir, [MOR_N_UNLINK] = mor_call_unlink, [MOR_N_UNLINKAT] = mor_call_unlinkat,
-	[MOR_N_RENAME] = mor_call_rename, [MOR_N_RENAMEAT] = mor_call_renameat,
-	[MOR_N_RENAMEAT2] = mor_call_renameat2, [MOR_N_LINK] = mor_call_link, [MOR_N_LINKAT] = mor_call_linkat,
-	[MOR_N_SYMLINK] = mor_call_symlink, [MOR_N_SYMLINKAT] = mor_call_symlinkat, [MOR_N_CHMOD] = mor_call_chmod,
-	[MOR_N_FCHMOD] = mor_call_fchmod, [MOR_N_FCHMODAT] = mor_call_fchmodat,
-	[MOR_N_FCHMODAT2] = mor_call_fchmodat2, [MOR_N_UTIME] = mor_call_utime, [MOR_N_UTIMES] = mor_call_utimes,
-	[MOR_N_FUTIMESAT] = mor_call_futimesat, [MOR_N_UTIMENSAT] = mor_call_utimensat,
-	[MOR_N_FORK] = mor_call_fork, [MOR_N_EXECVE] = mor_call_execve, [MOR_N_SIGNAL] = mor_call_signal, [MOR_N_LIMITS] = mor_call_limits,
-	[MOR_N_CONNECT] = mor_call_connect,
+static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
+	[MOR_N_OPEN] = mor_on_open, [MOR_N_OPENAT] = mor_on_openat, [MOR_N_OPENAT2] = mor_on_openat2,
+	[MOR_N_CREAT] = mor_on_creat, [MOR_N_TRUNCATE] = mor_on_truncate, [MOR_N_MKDIR] = mor_on_mkdir,
+	[MOR_N_MKDIRAT] = mor_on_mkdirat, [MOR_N_MKNOD] = mor_on_mknod, [MOR_N_MKNODAT] = mor_on_mknodat,
+	[MOR_N_RMDIR] = mor_on_rmdir, [MOR_N_UNLINK] = mor_on_unlink, [MOR_N_UNLINKAT] = mor_on_unlinkat,
+	[MOR_N_RENAME] = mor_on_rename, [MOR_N_RENAMEAT] = mor_on_renameat,
+	[MOR_N_RENAMEAT2] = mor_on_renameat2, [MOR_N_LINK] = mor_on_link, [MOR_N_LINKAT] = mor_on_linkat,
+	[MOR_N_SYMLINK] = mor_on_symlink, [MOR_N_SYMLINKAT] = mor_on_symlinkat, [MOR_N_CHMOD] = mor_on_chmod,
+	[MOR_N_FCHMOD] = mor_on_fchmod, [MOR_N_FCHMODAT] = mor_on_fchmodat,
+	[MOR_N_FCHMODAT2] = mor_on_fchmodat2, [MOR_N_UTIME] = mor_on_utime, [MOR_N_UTIMES] = mor_on_utimes,
+	[MOR_N_FUTIMESAT] = mor_on_futimesat, [MOR_N_UTIMENSAT] = mor_on_utimensat,
+	[MOR_N_FORK] = mor_on_fork, [MOR_N_EXECVE] = mor_on_execve, [MOR_N_SIGNAL] = mor_on_signal, [MOR_N_LIMITS] = mor_on_limits,
+	[MOR_N_CONNECT] = mor_on_connect,
 };
 
 /* The rule that a refused call breaks. arg: the register worth telling, -1: none. */
@@ -70,7 +71,7 @@ static const struct {
 
 /* ---- the caller's memory and /proc ---- */
 
-bool mor_call_alive(const struct mor_call *call)
+bool mor_syscall_alive(const struct mor_syscall *call)
 {
 	uint64_t id = call->asked->id;
 
@@ -79,22 +80,22 @@ bool mor_call_alive(const struct mor_call *call)
 
 /* Without spawn there is one memory from the plugin's execve to its end, and a descriptor of it spares the kernel the
  * search for the process and every check on it. Bytes or -errno. */
-static ssize_t read_memory(struct mor_call *call, uint64_t address, void *to, size_t size)
+static ssize_t read_memory(struct mor_syscall *call, uint64_t address, void *to, size_t size)
 {
 	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
 	struct mor_broker *broker = call->broker;
 	ssize_t got;
 
-	if (broker->mem == -1 && broker->main && !broker->spawn)
-		broker->mem = mor_call_proc(call, "mem", O_RDONLY);
+	if (broker->mem == MOR_MEM_UNOPENED && broker->main && !broker->spawn)
+		broker->mem = mor_syscall_proc(call, "mem", O_RDONLY);
 	if (broker->mem >= 0)
 		return mor_direct(SYS_pread64, broker->mem, (long)to, (long)size, (long)address);
 	got = process_vm_readv(call->tid, &here, 1, &there, 1, 0);
 	return got < 0 ? -errno : got;
 }
 
-/* Bytes read, at least one; else as mor_call_read. */
-static ssize_t read_some(struct mor_call *call, uint64_t address, void *to, size_t size)
+/* Bytes read, at least one; else as mor_syscall_read. */
+static ssize_t read_some(struct mor_syscall *call, uint64_t address, void *to, size_t size)
 {
 	ssize_t got = read_memory(call, address, to, size);
 
@@ -103,10 +104,10 @@ static ssize_t read_some(struct mor_call *call, uint64_t address, void *to, size
 	/* gone: nobody will see the answer */
 	if (got == 0 || got == -EFAULT || got == -EIO || got == -ESRCH || got == -EINVAL)
 		return -EFAULT;
-	return mor_call_violation(call, "", "its memory is closed to the guardian");
+	return mor_syscall_violation(call, "", "its memory is closed to the guardian");
 }
 
-int mor_call_read(struct mor_call *call, uint64_t address, void *to, size_t size)
+int mor_syscall_read(struct mor_syscall *call, uint64_t address, void *to, size_t size)
 {
 	ssize_t got = read_some(call, address, to, size);
 
@@ -116,7 +117,7 @@ int mor_call_read(struct mor_call *call, uint64_t address, void *to, size_t size
 }
 
 /* Page by page: the next one need not exist. */
-int mor_call_text(struct mor_call *call, uint64_t address, char text[PATH_MAX])
+int mor_syscall_text(struct mor_syscall *call, uint64_t address, char text[PATH_MAX])
 {
 	const size_t page = 4096;
 
@@ -138,14 +139,14 @@ int mor_call_text(struct mor_call *call, uint64_t address, char text[PATH_MAX])
 	return -ENAMETOOLONG;
 }
 
-int mor_call_path(struct mor_call *call, uint64_t address, char text[PATH_MAX])
+int mor_syscall_path(struct mor_syscall *call, uint64_t address, char text[PATH_MAX])
 {
-	int status = mor_call_text(call, address, text);
+	int status = mor_syscall_text(call, address, text);
 
-	return status < 0 || mor_call_alive(call) ? status : MOR_CALL_SENT;
+	return status < 0 || mor_syscall_alive(call) ? status : MOR_BROKER_SENT;
 }
 
-int mor_call_proc(const struct mor_call *call, const char *what, int flags)
+int mor_syscall_proc(const struct mor_syscall *call, const char *what, int flags)
 {
 	char name[64];
 	int fd;
@@ -155,43 +156,73 @@ int mor_call_proc(const struct mor_call *call, const char *what, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-long mor_call_status(const struct mor_call *call, const char *key, int base)
+/* What follows a key in the caller's status file, in `text`; NULL: there is none. */
+static char *find_status(const struct mor_syscall *call, const char *key, char text[STATUS_SIZE])
 {
-	char text[2048], *at;
-	int fd = mor_call_proc(call, "status", O_RDONLY);
+	int fd = mor_syscall_proc(call, "status", O_RDONLY);
 	ssize_t got;
+	char *at;
 
 	if (fd < 0)
-		return -1;
-	got = read(fd, text, sizeof(text) - 1);
+		return NULL;
+	got = read(fd, text, STATUS_SIZE - 1);
 	close(fd);
-	if (got <= 0)
-		return -1;
-	text[got] = 0;
+	text[got > 0 ? got : 0] = 0;
 	at = strstr(text, key);
-	return at ? strtol(at + strlen(key), NULL, base) : -1;
+	return at ? at + strlen(key) : NULL;
+}
+
+bool mor_syscall_status(const struct mor_syscall *call, const char *key, int base, long *ret)
+{
+	char text[STATUS_SIZE], *at = find_status(call, key, text);
+
+	if (at)
+		*ret = strtol(at, NULL, base);
+	return at != NULL;
+}
+
+/* The last of the line is that of the innermost namespace. */
+pid_t mor_syscall_inner(const struct mor_syscall *call, const char *key)
+{
+	char text[STATUS_SIZE], *end;
+	long pid = call->tid;
+
+	for (char *at = find_status(call, key, text); at && *at == '\t'; at = end) {
+		pid = 0;
+		for (end = at + 1; *end >= '0' && *end <= '9'; end++)
+			pid = pid * 10 + *end - '0';
+	}
+	return (pid_t)pid;
+}
+
+void mor_syscall_borrow_umask(const struct mor_syscall *call)
+{
+	long mask = 077;
+
+	mor_syscall_status(call, "\nUmask:", 8, &mask);
+	umask((mode_t)mask & 0777);
 }
 
 /* ---- answers ---- */
 
-int mor_call_violation(struct mor_call *call, const char *about, const char *rule)
+int mor_syscall_violation(struct mor_syscall *call, const char *about, const char *rule)
 {
 	if (about != call->about)
 		snprintf(call->about, sizeof(call->about), "%s", about);
 	call->rule = rule;
-	return MOR_CALL_VIOLATION;
+	return MOR_BROKER_VIOLATION;
 }
 
-int mor_call_verdict(struct mor_call *call, const char *about, struct mor_verdict verdict)
+int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling)
 {
-	if (verdict.kind == MOR_VERDICT_PERFORM)
+	if (ruling.kind == MOR_RULING_PERFORM)
 		return 0;
-	if (verdict.kind == MOR_VERDICT_QUIET)
-		return -verdict.error;
-	return mor_call_violation(call, about, verdict.rule);
+	if (ruling.kind == MOR_RULING_QUIET)
+		return -ruling.error;
+	return mor_syscall_violation(call, about, ruling.rule);
 }
 
-int mor_call_inject(struct mor_call *call, int fd, bool cloexec)
+int mor_syscall_inject(struct mor_syscall *call, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
 		.id = call->asked->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd,
@@ -200,16 +231,16 @@ int mor_call_inject(struct mor_call *call, int fd, bool cloexec)
 	long status = mor_direct(SYS_ioctl, call->broker->listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD, (long)&add, 0);
 
 	mor_direct(SYS_close, fd, 0, 0, 0);
-	return status >= 0 || status == -ENOENT ? MOR_CALL_SENT : (int)status; /* ENOENT: the caller is gone */
+	return status >= 0 || status == -ENOENT ? MOR_BROKER_SENT : (int)status; /* ENOENT: the caller is gone */
 }
 
-static void answer(struct mor_call *call, int result)
+static void send_answer(struct mor_syscall *call, int result)
 {
 	struct seccomp_notif_resp resp = { .id = call->asked->id };
 
-	if (result == MOR_CALL_SENT)
+	if (result == MOR_BROKER_SENT)
 		return;
-	if (result == MOR_CALL_CONTINUE)
+	if (result == MOR_BROKER_CONTINUE)
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	else if (result < 0)
 		resp.error = result;
@@ -219,7 +250,7 @@ static void answer(struct mor_call *call, int result)
 	(void)ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
-static int refuse(struct mor_call *call, unsigned kind)
+static int refuse_syscall(struct mor_syscall *call, unsigned kind)
 {
 	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
 
@@ -227,11 +258,11 @@ static int refuse(struct mor_call *call, unsigned kind)
 	/* Two that are refused for the same reason carry no number there. */
 	if (arg >= 0 && strcmp(call->name, "capset") != 0 && strcmp(call->name, "setgroups") != 0)
 		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
-			 (int)mor_call_arg(call, arg));
-	return mor_call_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);
+			 (int)mor_syscall_arg(call, arg));
+	return mor_syscall_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);
 }
 
-static void tell(const struct mor_call *call, struct mor_record *violation)
+static void tell_violation(const struct mor_syscall *call, struct mor_record *violation)
 {
 	char shown[160];
 
@@ -265,25 +296,25 @@ static const struct mor_notified *notified(int nr)
 }
 
 /* Without spawn there is one thread group only. */
-static pid_t group_of(struct mor_call *call)
+static pid_t group_of(struct mor_syscall *call)
 {
-	long tgid;
+	long tgid = 0;
 
 	if (!call->broker->spawn || !call->broker->main)
 		return call->broker->main ? call->broker->main : call->tid;
-	tgid = mor_call_status(call, "\nTgid:", 10);
+	mor_syscall_status(call, "\nTgid:", 10, &tgid);
 	return tgid > 0 ? (pid_t)tgid : call->tid;
 }
 
 /* The same in a PID namespace of its own. */
-static pid_t own_of(struct mor_call *call)
+static pid_t own_of(struct mor_syscall *call)
 {
 	if (!call->broker->apart)
 		return call->tgid;
-	return call->broker->spawn && call->broker->main ? mor_call_inner(call, "\nNStgid:") : call->broker->inside;
+	return call->broker->spawn && call->broker->main ? mor_syscall_inner(call, "\nNStgid:") : call->broker->inside;
 }
 
-static int handle(struct mor_call *call)
+static int handle(struct mor_syscall *call)
 {
 	const struct mor_notified *what = notified(call->asked->data.nr);
 	int status = 0;
@@ -294,9 +325,9 @@ static int handle(struct mor_call *call)
 	call->tgid = group_of(call);
 	call->own = own_of(call);
 	if (what->notify >= MOR_N_FIRST_REFUSED)
-		return refuse(call, what->notify);
+		return refuse_syscall(call, what->notify);
 	if (call->broker->apart && call->broker->main && call->broker->root < 0)
-		status = mor_call_enter_view(call);
+		status = mor_syscall_enter_view(call);
 	if (status < 0)
 		return status;
 	return handlers[what->notify](call);
@@ -312,13 +343,13 @@ static bool deserted(const struct mor_broker *broker)
 
 static bool still_waits(void *call)
 {
-	return mor_call_alive(call);
+	return mor_syscall_alive(call);
 }
 
 /* false: there is no more to answer. */
 static bool answer_one(struct mor_broker *broker)
 {
-	static struct mor_call call; /* 4 KiB that need not be cleared each time */
+	static struct mor_syscall call; /* 4 KiB that need not be cleared each time */
 	union {
 		struct seccomp_notif asked;
 		char room[256]; /* a later kernel's structure may be longer: checked in init */
@@ -343,10 +374,10 @@ static bool answer_one(struct mor_broker *broker)
 	result = handle(&call);
 	if (!broker->steady)
 		pthread_mutex_unlock(&broker->gate);
-	if (result != MOR_CALL_VIOLATION)
-		answer(&call, result);
-	else if (!call.doubtful || mor_call_alive(&call)) {
-		tell(&call, &broker->violation);
+	if (result != MOR_BROKER_VIOLATION)
+		send_answer(&call, result);
+	else if (!call.doubtful || mor_syscall_alive(&call)) {
+		tell_violation(&call, &broker->violation);
 		return false;
 	}
 	return true;
@@ -403,7 +434,8 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 	struct seccomp_notif_sizes sizes;
 
 	*broker = (struct mor_broker){
-		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = -1, .told = -1, .self = getpid(),
+		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1,
+		.self = getpid(),
 		.spawn = level->flags & MOR_JAIL_SPAWN, .steady = !(level->flags & MOR_JAIL_VIEW), .processes = level->processes ? level->processes : PROCESSES,
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 	};

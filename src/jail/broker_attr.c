@@ -10,27 +10,27 @@
 #include "jail/broker.h"
 
 /* The thing behind (dirfd, name); no name, or an empty one with AT_EMPTY_PATH, means the descriptor itself. */
-static int find_thing(struct mor_call *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
+static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
 {
 	char path[PATH_MAX];
 	int status;
 
 	if (!address)
 		return mor_find_fd(call, dirfd, found);
-	status = mor_call_path(call, address, path);
+	status = mor_syscall_path(call, address, path);
 	if (status < 0)
 		return status;
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? MOR_FIND_NOFOLLOW : 0, 0, found);
-	return status < 0 && !mor_call_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
-static int judge(struct mor_call *call, const struct mor_found *found)
+static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 {
 	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and of no consequence */
 		return -EPERM;
-	return mor_call_verdict(call, found->where,
+	return mor_syscall_ruling(call, found->where,
 				mor_paths_write(call->broker->paths, found->where,
 						S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE : MOR_WRITE_CONTENT));
 }
@@ -38,7 +38,7 @@ static int judge(struct mor_call *call, const struct mor_found *found)
 /* ---- modes ---- */
 
 /* No set-id bits: whoever runs the file later has not agreed to them. */
-static int change_mode(struct mor_call *call, int dirfd, uint64_t address, mode_t mode, int flags)
+static int change_mode(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode, int flags)
 {
 	struct mor_found found;
 	char text[16];
@@ -46,56 +46,56 @@ static int change_mode(struct mor_call *call, int dirfd, uint64_t address, mode_
 
 	if (status < 0)
 		return status;
-	status = judge(call, &found);
+	status = judge_attr(call, &found);
 	if (status == 0 && S_ISLNK(found.st.st_mode))
 		status = -EOPNOTSUPP;
 	if (status == 0)
 		status = mor_undo_before_attrs(call->broker->undo, found.where, found.fd);
-	if (status == 0 && fchmodat(call->broker->own_fds, mor_fd_text(found.fd, text), mode & 0777, 0) < 0)
+	if (status == 0 && fchmodat(call->broker->own_fds, mor_handle_number(found.fd, text), mode & 0777, 0) < 0)
 		status = -errno;
 	mor_found_fini(&found);
 	return status;
 }
 
-int mor_call_chmod(struct mor_call *call)
+int mor_on_chmod(struct mor_syscall *call)
 {
-	return change_mode(call, AT_FDCWD, mor_call_arg(call, 0), (mode_t)mor_call_arg(call, 1), 0);
+	return change_mode(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1), 0);
 }
 
-int mor_call_fchmod(struct mor_call *call)
+int mor_on_fchmod(struct mor_syscall *call)
 {
-	return change_mode(call, (int)mor_call_arg(call, 0), 0, (mode_t)mor_call_arg(call, 1), 0);
+	return change_mode(call, (int)mor_syscall_arg(call, 0), 0, (mode_t)mor_syscall_arg(call, 1), 0);
 }
 
-int mor_call_fchmodat(struct mor_call *call)
+int mor_on_fchmodat(struct mor_syscall *call)
 {
-	if (!mor_call_arg(call, 1))
+	if (!mor_syscall_arg(call, 1))
 		return -EFAULT;
-	return change_mode(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2), 0);
+	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2), 0);
 }
 
-int mor_call_fchmodat2(struct mor_call *call)
+int mor_on_fchmodat2(struct mor_syscall *call)
 {
-	int flags = (int)mor_call_arg(call, 3);
+	int flags = (int)mor_syscall_arg(call, 3);
 
-	if (!mor_call_arg(call, 1))
+	if (!mor_syscall_arg(call, 1))
 		return -EFAULT;
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	return change_mode(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2), flags);
+	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2), flags);
 }
 
 /* ---- times ---- */
 
 /* times NULL: now. */
-static int change_times(struct mor_call *call, int dirfd, uint64_t address, const struct timespec *times, int flags)
+static int change_times(struct mor_syscall *call, int dirfd, uint64_t address, const struct timespec *times, int flags)
 {
 	struct mor_found found;
 	int status = find_thing(call, dirfd, address, flags, &found);
 
 	if (status < 0)
 		return status;
-	status = judge(call, &found);
+	status = judge_attr(call, &found);
 	if (status == 0)
 		status = mor_undo_before_attrs(call->broker->undo, found.where, found.fd);
 	if (status == 0 && utimensat(found.fd, "", times, AT_EMPTY_PATH) < 0)
@@ -104,24 +104,24 @@ static int change_times(struct mor_call *call, int dirfd, uint64_t address, cons
 	return status;
 }
 
-int mor_call_utimensat(struct mor_call *call)
+int mor_on_utimensat(struct mor_syscall *call)
 {
 	struct timespec times[2];
-	uint64_t at = mor_call_arg(call, 2);
-	int flags = (int)mor_call_arg(call, 3), status = at ? mor_call_read(call, at, times, sizeof(times)) : 0;
+	uint64_t at = mor_syscall_arg(call, 2);
+	int flags = (int)mor_syscall_arg(call, 3), status = at ? mor_syscall_read(call, at, times, sizeof(times)) : 0;
 
 	if (status == 0 && flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		status = -EINVAL;
 	if (status < 0)
 		return status;
-	return change_times(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), at ? times : NULL, flags);
+	return change_times(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), at ? times : NULL, flags);
 }
 
-static int with_timevals(struct mor_call *call, int dirfd, uint64_t address, uint64_t at)
+static int with_timevals(struct mor_syscall *call, int dirfd, uint64_t address, uint64_t at)
 {
 	struct timeval given[2];
 	struct timespec times[2];
-	int status = at ? mor_call_read(call, at, given, sizeof(given)) : 0;
+	int status = at ? mor_syscall_read(call, at, given, sizeof(given)) : 0;
 
 	if (status < 0)
 		return status;
@@ -133,28 +133,28 @@ static int with_timevals(struct mor_call *call, int dirfd, uint64_t address, uin
 	return change_times(call, dirfd, address, at ? times : NULL, 0);
 }
 
-int mor_call_utimes(struct mor_call *call)
+int mor_on_utimes(struct mor_syscall *call)
 {
-	return mor_call_arg(call, 0) ? with_timevals(call, AT_FDCWD, mor_call_arg(call, 0), mor_call_arg(call, 1)) : -EFAULT;
+	return mor_syscall_arg(call, 0) ? with_timevals(call, AT_FDCWD, mor_syscall_arg(call, 0), mor_syscall_arg(call, 1)) : -EFAULT;
 }
 
-int mor_call_futimesat(struct mor_call *call)
+int mor_on_futimesat(struct mor_syscall *call)
 {
-	return with_timevals(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), mor_call_arg(call, 2));
+	return with_timevals(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), mor_syscall_arg(call, 2));
 }
 
-int mor_call_utime(struct mor_call *call)
+int mor_on_utime(struct mor_syscall *call)
 {
 	struct utimbuf given;
 	struct timespec times[2] = { { 0 } };
-	uint64_t at = mor_call_arg(call, 1);
-	int status = at ? mor_call_read(call, at, &given, sizeof(given)) : 0;
+	uint64_t at = mor_syscall_arg(call, 1);
+	int status = at ? mor_syscall_read(call, at, &given, sizeof(given)) : 0;
 
-	if (status < 0 || !mor_call_arg(call, 0))
+	if (status < 0 || !mor_syscall_arg(call, 0))
 		return status < 0 ? status : -EFAULT;
 	if (at) {
 		times[0].tv_sec = given.actime;
 		times[1].tv_sec = given.modtime;
 	}
-	return change_times(call, AT_FDCWD, mor_call_arg(call, 0), at ? times : NULL, 0);
+	return change_times(call, AT_FDCWD, mor_syscall_arg(call, 0), at ? times : NULL, 0);
 }

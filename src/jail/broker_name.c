@@ -9,21 +9,21 @@
 
 #include "jail/broker.h"
 
-static int judge(struct mor_call *call, const struct mor_found *found, enum mor_write_kind kind)
+static int judge_name(struct mor_syscall *call, const struct mor_found *found, enum mor_write_kind kind)
 {
-	return mor_call_verdict(call, found->where, mor_paths_write(call->broker->paths, found->where, kind));
+	return mor_syscall_ruling(call, found->where, mor_paths_write(call->broker->paths, found->where, kind));
 }
 
 /* The parent and the last part of the name behind an argument. */
-static int find_name(struct mor_call *call, int dirfd, uint64_t address, struct mor_found *found)
+static int find_name(struct mor_syscall *call, int dirfd, uint64_t address, struct mor_found *found)
 {
 	char path[PATH_MAX];
-	int status = mor_call_path(call, address, path);
+	int status = mor_syscall_path(call, address, path);
 
 	if (status < 0)
 		return status;
 	status = mor_find(call, dirfd, path, MOR_FIND_PARENT, 0, found);
-	return status < 0 && !mor_call_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
 static bool present(const struct mor_found *found)
@@ -33,17 +33,10 @@ static bool present(const struct mor_found *found)
 	return fstatat(found->parent, found->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void borrow_umask(const struct mor_call *call)
-{
-	long mask = mor_call_status(call, "\nUmask:", 8);
-
-	umask(mask < 0 ? 077 : (mode_t)mask & 0777);
-}
-
 /* ---- making ---- */
 
 /* What was made and cannot be noted must not stay. */
-static int made(struct mor_call *call, const struct mor_found *found, int flags, const char *source)
+static int made(struct mor_syscall *call, const struct mor_found *found, int flags, const char *source)
 {
 	int status = mor_undo_made(call->broker->undo, found->where, found->parent, found->name, source);
 
@@ -52,7 +45,7 @@ static int made(struct mor_call *call, const struct mor_found *found, int flags,
 	return status;
 }
 
-static int make_directory(struct mor_call *call, int dirfd, uint64_t address, mode_t mode)
+static int make_directory(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode)
 {
 	struct mor_found found;
 	int status = find_name(call, dirfd, address, &found);
@@ -60,28 +53,28 @@ static int make_directory(struct mor_call *call, int dirfd, uint64_t address, mo
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." are always there */
 	/* What exists is not made: programs that make sure of a whole path must not trip over its beginning. */
-	status = present(&found) ? -EEXIST : judge(call, &found, MOR_WRITE_MKDIR);
+	status = present(&found) ? -EEXIST : judge_name(call, &found, MOR_WRITE_MKDIR);
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
-		borrow_umask(call);
+		mor_syscall_borrow_umask(call);
 		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ? -errno : made(call, &found, AT_REMOVEDIR, NULL);
 	}
 	mor_found_fini(&found);
 	return status;
 }
 
-int mor_call_mkdir(struct mor_call *call)
+int mor_on_mkdir(struct mor_syscall *call)
 {
-	return make_directory(call, AT_FDCWD, mor_call_arg(call, 0), (mode_t)mor_call_arg(call, 1));
+	return make_directory(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1));
 }
 
-int mor_call_mkdirat(struct mor_call *call)
+int mor_on_mkdirat(struct mor_syscall *call)
 {
-	return make_directory(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2));
+	return make_directory(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2));
 }
 
-static int make_node(struct mor_call *call, int dirfd, uint64_t address, mode_t mode)
+static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode)
 {
 	struct mor_found found;
 	mode_t type = mode & S_IFMT;
@@ -89,15 +82,15 @@ static int make_node(struct mor_call *call, int dirfd, uint64_t address, mode_t 
 
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
-	status = judge(call, &found, MOR_WRITE_PLACE);
+	status = judge_name(call, &found, MOR_WRITE_PLACE);
 	if (status == 0 && (type == S_IFCHR || type == S_IFBLK))
-		status = mor_call_violation(call, found.where, "no device may be made");
+		status = mor_syscall_violation(call, found.where, "no device may be made");
 	else if (status == 0 && type != 0 && type != S_IFREG) /* nobody could open them: see open */
 		status = -EPERM;
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
-		borrow_umask(call);
+		mor_syscall_borrow_umask(call);
 		fd = openat(found.parent, found.name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode & 0777);
 		status = fd < 0 ? -errno : close(fd) < 0 ? -errno : made(call, &found, 0, NULL);
 	}
@@ -105,29 +98,29 @@ static int make_node(struct mor_call *call, int dirfd, uint64_t address, mode_t 
 	return status;
 }
 
-int mor_call_mknod(struct mor_call *call)
+int mor_on_mknod(struct mor_syscall *call)
 {
-	return make_node(call, AT_FDCWD, mor_call_arg(call, 0), (mode_t)mor_call_arg(call, 1));
+	return make_node(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1));
 }
 
-int mor_call_mknodat(struct mor_call *call)
+int mor_on_mknodat(struct mor_syscall *call)
 {
-	return make_node(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (mode_t)mor_call_arg(call, 2));
+	return make_node(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2));
 }
 
 /* A link may say what it likes: whoever opens it through us is judged by where it leads. */
-static int make_symlink(struct mor_call *call, uint64_t target, int dirfd, uint64_t address)
+static int make_symlink(struct mor_syscall *call, uint64_t target, int dirfd, uint64_t address)
 {
 	char text[PATH_MAX];
 	struct mor_found found;
-	int status = mor_call_text(call, target, text);
+	int status = mor_syscall_text(call, target, text);
 
 	if (status < 0)
 		return status;
 	status = find_name(call, dirfd, address, &found);
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
-	status = judge(call, &found, MOR_WRITE_PLACE);
+	status = judge_name(call, &found, MOR_WRITE_PLACE);
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0)
@@ -136,19 +129,19 @@ static int make_symlink(struct mor_call *call, uint64_t target, int dirfd, uint6
 	return status;
 }
 
-int mor_call_symlink(struct mor_call *call)
+int mor_on_symlink(struct mor_syscall *call)
 {
-	return make_symlink(call, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1));
+	return make_symlink(call, mor_syscall_arg(call, 0), AT_FDCWD, mor_syscall_arg(call, 1));
 }
 
-int mor_call_symlinkat(struct mor_call *call)
+int mor_on_symlinkat(struct mor_syscall *call)
 {
-	return make_symlink(call, mor_call_arg(call, 0), (int)mor_call_arg(call, 1), mor_call_arg(call, 2));
+	return make_symlink(call, mor_syscall_arg(call, 0), (int)mor_syscall_arg(call, 1), mor_syscall_arg(call, 2));
 }
 
 /* ---- removing ---- */
 
-static int remove_found(struct mor_call *call, const struct mor_found *found, int flags)
+static int remove_found(struct mor_syscall *call, const struct mor_found *found, int flags)
 {
 	struct mor_undo *undo = call->broker->undo;
 	struct mor_undo_mark mark = mor_undo_mark(undo);
@@ -168,7 +161,7 @@ static int remove_found(struct mor_call *call, const struct mor_found *found, in
 	return 0;
 }
 
-static int remove_name(struct mor_call *call, int dirfd, uint64_t address, int flags)
+static int remove_name(struct mor_syscall *call, int dirfd, uint64_t address, int flags)
 {
 	struct mor_found found;
 	int status;
@@ -183,31 +176,31 @@ static int remove_name(struct mor_call *call, int dirfd, uint64_t address, int f
 	else if (found.slash && !(flags & AT_REMOVEDIR))
 		status = -ENOTDIR;
 	else
-		status = judge(call, &found, MOR_WRITE_REMOVE);
+		status = judge_name(call, &found, MOR_WRITE_REMOVE);
 	if (status == 0)
 		status = remove_found(call, &found, flags);
 	mor_found_fini(&found);
 	return status;
 }
 
-int mor_call_rmdir(struct mor_call *call)
+int mor_on_rmdir(struct mor_syscall *call)
 {
-	return remove_name(call, AT_FDCWD, mor_call_arg(call, 0), AT_REMOVEDIR);
+	return remove_name(call, AT_FDCWD, mor_syscall_arg(call, 0), AT_REMOVEDIR);
 }
 
-int mor_call_unlink(struct mor_call *call)
+int mor_on_unlink(struct mor_syscall *call)
 {
-	return remove_name(call, AT_FDCWD, mor_call_arg(call, 0), 0);
+	return remove_name(call, AT_FDCWD, mor_syscall_arg(call, 0), 0);
 }
 
-int mor_call_unlinkat(struct mor_call *call)
+int mor_on_unlinkat(struct mor_syscall *call)
 {
-	return remove_name(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2));
+	return remove_name(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2));
 }
 
 /* ---- moving and linking ---- */
 
-static int move_found(struct mor_call *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+static int move_found(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
 {
 	struct mor_undo *undo = call->broker->undo;
 	struct mor_undo_mark mark = mor_undo_mark(undo);
@@ -231,19 +224,19 @@ static int move_found(struct mor_call *call, const struct mor_found *from, const
 }
 
 /* Both ends must be writable, and neither may hold a protected name below it: a moved .git has moved its hooks. */
-static int move(struct mor_call *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+static int move(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
 {
 	int status;
 
 	if (!present(from))
 		return -ENOENT;
-	status = judge(call, from, MOR_WRITE_PLACE);
+	status = judge_name(call, from, MOR_WRITE_PLACE);
 	if (status == 0)
-		status = judge(call, to, MOR_WRITE_PLACE);
+		status = judge_name(call, to, MOR_WRITE_PLACE);
 	return status < 0 ? status : move_found(call, from, to, flags);
 }
 
-static int rename_names(struct mor_call *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
+static int rename_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
 			unsigned flags)
 {
 	struct mor_found from, to;
@@ -263,38 +256,38 @@ static int rename_names(struct mor_call *call, int from_dir, uint64_t from_addre
 	return status;
 }
 
-int mor_call_rename(struct mor_call *call)
+int mor_on_rename(struct mor_syscall *call)
 {
-	return rename_names(call, AT_FDCWD, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1), 0);
+	return rename_names(call, AT_FDCWD, mor_syscall_arg(call, 0), AT_FDCWD, mor_syscall_arg(call, 1), 0);
 }
 
-int mor_call_renameat(struct mor_call *call)
+int mor_on_renameat(struct mor_syscall *call)
 {
-	return rename_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
-			    mor_call_arg(call, 3), 0);
+	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
+			    mor_syscall_arg(call, 3), 0);
 }
 
-int mor_call_renameat2(struct mor_call *call)
+int mor_on_renameat2(struct mor_syscall *call)
 {
-	return rename_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
-			    mor_call_arg(call, 3), (unsigned)mor_call_arg(call, 4));
+	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
+			    mor_syscall_arg(call, 3), (unsigned)mor_syscall_arg(call, 4));
 }
 
-static int find_source(struct mor_call *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
+static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
 {
 	char path[PATH_MAX];
-	int status = mor_call_path(call, address, path);
+	int status = mor_syscall_path(call, address, path);
 
 	if (status < 0)
 		return status;
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_FOLLOW ? 0 : MOR_FIND_NOFOLLOW, 0, found);
-	return status < 0 && !mor_call_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
 /* The source must be writable as well: under its new name it will be. */
-static int link_names(struct mor_call *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
+static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
 		      int flags)
 {
 	struct mor_found from, to;
@@ -306,17 +299,17 @@ static int link_names(struct mor_call *call, int from_dir, uint64_t from_address
 	status = find_source(call, from_dir, from_address, flags, &from);
 	if (status < 0)
 		return status;
-	status = judge(call, &from, MOR_WRITE_PLACE);
+	status = judge_name(call, &from, MOR_WRITE_PLACE);
 	if (status == 0)
 		status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
-		status = judge(call, &to, MOR_WRITE_PLACE);
+		status = judge_name(call, &to, MOR_WRITE_PLACE);
 		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) != mor_undo_covers(call->broker->undo, to.where))
 			status = -EXDEV; /* as between two file systems: it could be changed where nothing is noted */
 		if (status == 0)
 			status = mor_undo_before_make(call->broker->undo, to.where);
 		if (status == 0)
-			status = linkat(call->broker->own_fds, mor_fd_text(from.fd, text), to.parent, to.name, AT_SYMLINK_FOLLOW) < 0
+			status = linkat(call->broker->own_fds, mor_handle_number(from.fd, text), to.parent, to.name, AT_SYMLINK_FOLLOW) < 0
 					 ? -errno : made(call, &to, 0, from.where);
 		mor_found_fini(&to);
 	}
@@ -324,13 +317,13 @@ static int link_names(struct mor_call *call, int from_dir, uint64_t from_address
 	return status == -EINVAL ? -EEXIST : status;
 }
 
-int mor_call_link(struct mor_call *call)
+int mor_on_link(struct mor_syscall *call)
 {
-	return link_names(call, AT_FDCWD, mor_call_arg(call, 0), AT_FDCWD, mor_call_arg(call, 1), 0);
+	return link_names(call, AT_FDCWD, mor_syscall_arg(call, 0), AT_FDCWD, mor_syscall_arg(call, 1), 0);
 }
 
-int mor_call_linkat(struct mor_call *call)
+int mor_on_linkat(struct mor_syscall *call)
 {
-	return link_names(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (int)mor_call_arg(call, 2),
-			  mor_call_arg(call, 3), (int)mor_call_arg(call, 4));
+	return link_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
+			  mor_syscall_arg(call, 3), (int)mor_syscall_arg(call, 4));
 }

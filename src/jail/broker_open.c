@@ -25,31 +25,23 @@ static bool writes(uint64_t flags)
 	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-static int judge(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+static int judge_open(struct mor_syscall *call, const struct mor_found *found, uint64_t flags)
 {
 	struct mor_paths *paths = call->broker->paths;
 	int status = 0;
 
 	if (writes(flags))
-		status = mor_call_verdict(call, found->where,
+		status = mor_syscall_ruling(call, found->where,
 					  mor_paths_write(paths, found->where, S_ISDIR(found->st.st_mode)
 										       ? MOR_WRITE_INSIDE
 										       : MOR_WRITE_CONTENT));
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
-		status = mor_call_verdict(call, found->where, mor_paths_read(paths, found->where));
+		status = mor_syscall_ruling(call, found->where, mor_paths_read(paths, found->where));
 	return status;
 }
 
-/* The caller's umask holds for what we make. */
-static void borrow_umask(const struct mor_call *call)
-{
-	long mask = mor_call_status(call, "\nUmask:", 8);
-
-	umask(mask < 0 ? 077 : (mode_t)mask & 0777);
-}
-
-/* The caller's own descriptor once more, as far as its rights go. MOR_CALL_SENT or -errno. */
-static int duplicate(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+/* The caller's own descriptor once more, as far as its rights go. MOR_BROKER_SENT or -errno. */
+static int duplicate(struct mor_syscall *call, const struct mor_found *found, uint64_t flags)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, call->tgid, 0), fd = -1, have;
 
@@ -62,7 +54,7 @@ static int duplicate(struct mor_call *call, const struct mor_found *found, uint6
 	if (have >= 0 && !(have & O_PATH) && !S_ISDIR(found->st.st_mode) &&
 	    ((have & O_ACCMODE) == O_RDWR || (uint64_t)(have & O_ACCMODE) == (flags & O_ACCMODE)) &&
 	    (!(flags & O_TRUNC) || !S_ISREG(found->st.st_mode) || ftruncate(fd, 0) == 0))
-		return mor_call_inject(call, fd, flags & O_CLOEXEC);
+		return mor_syscall_inject(call, fd, flags & O_CLOEXEC);
 	close(fd);
 	return -EACCES;
 }
@@ -74,13 +66,13 @@ static bool only_duplicates(const struct mor_found *found)
 				      S_ISCHR(found->st.st_mode) || S_ISFIFO(found->st.st_mode));
 }
 
-static int judge_all(struct mor_call *call, const struct mor_found *found, uint64_t flags)
+static int judge_all(struct mor_syscall *call, const struct mor_found *found, uint64_t flags)
 {
 	bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && (flags & O_TMPFILE) != O_TMPFILE;
 	mode_t type = found->st.st_mode & S_IFMT;
-	int status = exclusive ? mor_call_verdict(call, found->where, mor_paths_write(call->broker->paths, found->where,
+	int status = exclusive ? mor_syscall_ruling(call, found->where, mor_paths_write(call->broker->paths, found->where,
 											MOR_WRITE_CONTENT))
-			       : judge(call, found, flags);
+			       : judge_open(call, found, flags);
 
 	if (status < 0)
 		return status;
@@ -94,7 +86,7 @@ static int judge_all(struct mor_call *call, const struct mor_found *found, uint6
 	return type == S_IFCHR && strncmp(found->where, "/dev/", 5) != 0 ? -ENXIO : 0;
 }
 
-static int open_found(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+static int open_found(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
 	char text[16];
@@ -104,31 +96,31 @@ static int open_found(struct mor_call *call, const struct mor_found *found, uint
 		return duplicate(call, found, flags);
 	status = judge_all(call, found, flags);
 	/* A file that the host has put on its standard output: it may write there, by whatever name. */
-	if ((status == MOR_CALL_VIOLATION || status == -EROFS) && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_CALL_SENT)
-		return MOR_CALL_SENT;
+	if ((status == MOR_BROKER_VIOLATION || status == -EROFS) && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_BROKER_SENT)
+		return MOR_BROKER_SENT;
 	if (status < 0)
 		return status;
 	status = unnamed ? mor_undo_before_make(call->broker->undo, found->where) : 0;
 	if (status < 0)
 		return status;
 	if (unnamed)
-		borrow_umask(call);
+		mor_syscall_borrow_umask(call);
 	else
 		flags &= ~(uint64_t)(O_CREAT | O_EXCL);
 	flags &= ~(uint64_t)O_NOFOLLOW;
 	status = writes(flags) && !unnamed ? mor_undo_before_write(call->broker->undo, found->where, found->fd) : 0;
 	if (status < 0)
 		return status;
-	fd = openat(call->broker->own_fds, mor_fd_text(found->fd, text), (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
+	fd = openat(call->broker->own_fds, mor_handle_number(found->fd, text), (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
 	if (fd < 0)
 		return -errno;
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		mor_undo_opened(call->broker->undo, found->where, fd, unnamed);
-	return mor_call_inject(call, fd, flags & O_CLOEXEC);
+	return mor_syscall_inject(call, fd, flags & O_CLOEXEC);
 }
 
 /* To undo it one must know that it was made here: somebody else may be faster. -ERESTART: somebody was. */
-static int make_file(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+static int make_file(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	struct mor_undo *undo = call->broker->undo;
 	uint64_t alone = mor_undo_covers(undo, found->where) ? O_EXCL : 0;
@@ -136,7 +128,7 @@ static int make_file(struct mor_call *call, const struct mor_found *found, uint6
 
 	if (status < 0)
 		return status;
-	borrow_umask(call);
+	mor_syscall_borrow_umask(call);
 	fd = openat(found->parent, found->name, (int)(flags | alone) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
 	if (fd < 0)
 		return errno == EEXIST && !(flags & O_EXCL) ? -ERESTART : -errno;
@@ -152,13 +144,13 @@ static int make_file(struct mor_call *call, const struct mor_found *found, uint6
 }
 
 /* Makes the file below a parent that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
-static int create(struct mor_call *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+static int create(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	int fd, status;
 
 	if (found->slash)
 		return -EISDIR;
-	status = mor_call_verdict(call, found->where,
+	status = mor_syscall_ruling(call, found->where,
 				  mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
 	if (status < 0)
 		return status;
@@ -170,11 +162,11 @@ static int create(struct mor_call *call, const struct mor_found *found, uint64_t
 		close(fd);
 		return status;
 	}
-	return mor_call_inject(call, fd, flags & O_CLOEXEC);
+	return mor_syscall_inject(call, fd, flags & O_CLOEXEC);
 }
 
 /* The name is not there: it is to be made, unless it is a link to what is not there; then that is to be made. */
-static int open_absent(struct mor_call *call, int base, bool own_base, const struct opening *want, int depth)
+static int open_absent(struct mor_syscall *call, int base, bool own_base, const struct opening *want, int depth)
 {
 	struct mor_found found;
 	struct opening next;
@@ -202,7 +194,7 @@ static int open_absent(struct mor_call *call, int base, bool own_base, const str
 	return status;
 }
 
-static int open_once(struct mor_call *call, const struct opening *want)
+static int open_once(struct mor_syscall *call, const struct opening *want)
 {
 	bool nofollow = want->flags & O_NOFOLLOW || (want->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	struct mor_found found;
@@ -211,14 +203,14 @@ static int open_once(struct mor_call *call, const struct opening *want)
 	if (status == -ENOENT && want->flags & O_CREAT && (want->flags & O_TMPFILE) != O_TMPFILE)
 		return want->resolve ? -ENOSYS : open_absent(call, -1, false, want, 0);
 	if (status < 0)
-		return mor_call_decided(status) ? status : mor_find_failed(call, want->dirfd, want->path,
+		return mor_broker_decided(status) ? status : mor_find_failed(call, want->dirfd, want->path,
 									     writes(want->flags), status);
 	status = open_found(call, &found, want->flags, want->mode);
 	mor_found_fini(&found);
 	return status;
 }
 
-static int open_it(struct mor_call *call, const struct opening *want)
+static int open_it(struct mor_syscall *call, const struct opening *want)
 {
 	int status = -ERESTART;
 
@@ -227,52 +219,52 @@ static int open_it(struct mor_call *call, const struct opening *want)
 	return status == -ERESTART ? -EBUSY : status;
 }
 
-/* Opened, and only now looked at: so without waiting for the other end of a FIFO, which regular files never notice. -1:
- * not a plain file or directory, or none to read: the long way tells which. */
-static int hand_over(struct mor_call *call, const struct opening *want, int fd, const char *where)
+/* Opened, and only now looked at: so without waiting for the other end of a FIFO, which regular files never notice.
+ * MOR_BROKER_UNDECIDED: not a plain file or directory, or none to read. */
+static int hand_over(struct mor_syscall *call, const struct opening *want, int fd, const char *where)
 {
 	long keep = (long)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT));
 
 	if (mor_handle_is_plain(call, fd, where) && (want->flags & O_NONBLOCK || mor_direct(SYS_fcntl, fd, F_SETFL, keep, 0) == 0))
-		return mor_call_inject(call, fd, want->flags & O_CLOEXEC);
+		return mor_syscall_inject(call, fd, want->flags & O_CLOEXEC);
 	close(fd);
-	return -1;
+	return MOR_BROKER_UNDECIDED;
 }
 
 /* The name is judged before it is opened, because it will be the true one. In the system's own directories, where most
  * opens of an interpreter go, nothing can make us wait, and there is no need to look. */
-static int open_clean(struct mor_call *call, const struct opening *want)
+static int open_clean(struct mor_syscall *call, const struct opening *want)
 {
-	struct mor_verdict verdict = mor_paths_read(call->broker->paths, want->path);
-	uint64_t flags = want->flags | (verdict.inert ? 0 : O_NONBLOCK);
+	struct mor_ruling ruling = mor_paths_read(call->broker->paths, want->path);
+	uint64_t flags = want->flags | (ruling.inert ? 0 : O_NONBLOCK);
 	int fd;
 
-	if (verdict.kind != MOR_VERDICT_PERFORM)
-		return -1;
-	fd = mor_find_open_under(call, verdict.under, want->path, flags);
+	if (ruling.kind != MOR_RULING_PERFORM)
+		return MOR_BROKER_UNDECIDED;
+	fd = mor_find_open_under(call, ruling.under, want->path, flags);
 	if (fd < 0)
 		return fd;
-	return verdict.inert ? mor_call_inject(call, fd, want->flags & O_CLOEXEC) : hand_over(call, want, fd, want->path);
+	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) : hand_over(call, want, fd, want->path);
 }
 
 /* The common cases, which do not pay for handles that are opened anew. Plain files and directories only. */
-static int open_plain(struct mor_call *call, const struct opening *want)
+static int open_plain(struct mor_syscall *call, const struct opening *want)
 {
 	char where[PATH_MAX];
-	int fd = mor_path_is_clean(want->path) ? open_clean(call, want) : -1;
+	int fd = mor_name_is_clean(want->path) ? open_clean(call, want) : MOR_BROKER_UNDECIDED;
 
-	if (fd != -1)
+	if (fd != MOR_BROKER_UNDECIDED)
 		return fd;
 	fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	if (mor_handle_raw(call, fd, where) == 0 && mor_paths_read(call->broker->paths, where).kind == MOR_VERDICT_PERFORM)
+	if (mor_handle_raw(call, fd, where) == 0 && mor_paths_read(call->broker->paths, where).kind == MOR_RULING_PERFORM)
 		return hand_over(call, want, fd, where);
 	close(fd);
-	return -1;
+	return MOR_BROKER_UNDECIDED;
 }
 
-static int open_named(struct mor_call *call, int dirfd, uint64_t address, uint64_t flags, mode_t mode)
+static int open_named(struct mor_syscall *call, int dirfd, uint64_t address, uint64_t flags, mode_t mode)
 {
 	static struct opening want; /* of the broker's one thread, and within one page with short names */
 	int status;
@@ -282,82 +274,82 @@ static int open_named(struct mor_call *call, int dirfd, uint64_t address, uint64
 	want.resolve = 0;
 	want.mode = mode;
 	if (writes(flags) || flags & O_CREAT) {
-		status = mor_call_path(call, address, want.path);
+		status = mor_syscall_path(call, address, want.path);
 		return status < 0 ? status : open_it(call, &want);
 	}
 	call->doubtful = true;
-	status = mor_call_text(call, address, want.path);
+	status = mor_syscall_text(call, address, want.path);
 	if (status < 0)
 		return status;
-	status = call->broker->locked ? open_plain(call, &want) : -1;
-	return status == -1 ? open_it(call, &want) : status;
+	status = call->broker->locked ? open_plain(call, &want) : MOR_BROKER_UNDECIDED;
+	return status == MOR_BROKER_UNDECIDED ? open_it(call, &want) : status;
 }
 
-int mor_call_open(struct mor_call *call)
+int mor_on_open(struct mor_syscall *call)
 {
-	return open_named(call, AT_FDCWD, mor_call_arg(call, 0), (uint32_t)mor_call_arg(call, 1),
-			  (mode_t)mor_call_arg(call, 2));
+	return open_named(call, AT_FDCWD, mor_syscall_arg(call, 0), (uint32_t)mor_syscall_arg(call, 1),
+			  (mode_t)mor_syscall_arg(call, 2));
 }
 
-int mor_call_openat(struct mor_call *call)
+int mor_on_openat(struct mor_syscall *call)
 {
-	return open_named(call, (int)mor_call_arg(call, 0), mor_call_arg(call, 1), (uint32_t)mor_call_arg(call, 2),
-			  (mode_t)mor_call_arg(call, 3));
+	return open_named(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (uint32_t)mor_syscall_arg(call, 2),
+			  (mode_t)mor_syscall_arg(call, 3));
 }
 
-int mor_call_creat(struct mor_call *call)
+int mor_on_creat(struct mor_syscall *call)
 {
-	return open_named(call, AT_FDCWD, mor_call_arg(call, 0), O_CREAT | O_WRONLY | O_TRUNC,
-			  (mode_t)mor_call_arg(call, 1));
+	return open_named(call, AT_FDCWD, mor_syscall_arg(call, 0), O_CREAT | O_WRONLY | O_TRUNC,
+			  (mode_t)mor_syscall_arg(call, 1));
 }
 
-int mor_call_openat2(struct mor_call *call)
+int mor_on_openat2(struct mor_syscall *call)
 {
 	struct open_how how;
 	struct opening want;
-	uint64_t size = mor_call_arg(call, 3);
+	uint64_t size = mor_syscall_arg(call, 3);
 	int status;
 
 	if (size < sizeof(how))
 		return -EINVAL;
 	if (size > sizeof(how))
 		return -E2BIG;
-	status = mor_call_read(call, mor_call_arg(call, 2), &how, sizeof(how));
+	status = mor_syscall_read(call, mor_syscall_arg(call, 2), &how, sizeof(how));
 	if (status == 0)
-		status = mor_call_path(call, mor_call_arg(call, 1), want.path);
+		status = mor_syscall_path(call, mor_syscall_arg(call, 1), want.path);
 	if (status < 0)
 		return status;
 	if (how.flags & O_PATH || how.flags >> 32)
 		return how.flags >> 32 ? -EINVAL : -ENOSYS;
-	want.dirfd = (int)mor_call_arg(call, 0);
+	want.dirfd = (int)mor_syscall_arg(call, 0);
 	want.flags = how.flags;
 	want.resolve = how.resolve;
 	want.mode = (mode_t)how.mode;
 	return open_it(call, &want);
 }
 
-int mor_call_truncate(struct mor_call *call)
+int mor_on_truncate(struct mor_syscall *call)
 {
 	char path[PATH_MAX], text[16];
 	struct mor_found found;
-	int fd, status = mor_call_path(call, mor_call_arg(call, 0), path);
+	int fd, status = mor_syscall_path(call, mor_syscall_arg(call, 0), path);
 
 	if (status < 0)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
 	if (status < 0)
-		return mor_call_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, true, status);
-	status = mor_call_verdict(call, found.where,
+		return mor_broker_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, true, status);
+	status = mor_syscall_ruling(call, found.where,
 				  mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
 	if (status == 0 && !S_ISREG(found.st.st_mode))
 		status = S_ISDIR(found.st.st_mode) ? -EISDIR : -EINVAL;
 	if (status == 0)
 		status = mor_undo_before_write(call->broker->undo, found.where, found.fd);
 	if (status == 0) {
-		fd = openat(call->broker->own_fds, mor_fd_text(found.fd, text), O_WRONLY | O_CLOEXEC);
+		fd = openat(call->broker->own_fds, mor_handle_number(found.fd, text), O_WRONLY | O_CLOEXEC);
 		if (fd >= 0)
 			mor_undo_opened(call->broker->undo, found.where, fd, false);
-		status = fd < 0 || ftruncate(fd, (off_t)mor_call_arg(call, 1)) < 0 ? -errno : 0;
+		status = fd < 0 || ftruncate(fd, (off_t)mor_syscall_arg(call, 1)) < 0 ? -errno : 0;
 		mor_fd_close(&fd);
 	}
 	mor_found_fini(&found);

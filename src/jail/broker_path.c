@@ -20,7 +20,7 @@
 #include "jail/broker.h"
 #include "jail/direct.h"
 
-const char *mor_fd_text(int fd, char text[16])
+const char *mor_handle_number(int fd, char text[16])
 {
 	char *at = text + 15;
 	unsigned n = (unsigned)fd;
@@ -45,15 +45,15 @@ bool mor_handle_in_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-pid_t mor_call_number(const struct mor_call *call)
+pid_t mor_syscall_number(const struct mor_syscall *call)
 {
 	return call->broker->root >= 0 ? call->own : call->tgid;
 }
 
-void mor_name_own(const struct mor_call *call, char where[PATH_MAX])
+void mor_name_own(const struct mor_syscall *call, char where[PATH_MAX])
 {
 	char own[32];
-	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)mor_call_number(call));
+	size_t len = (size_t)snprintf(own, sizeof(own), "/proc/%d", (int)mor_syscall_number(call));
 
 	if (strncmp(where, own, len) != 0 || (where[len] && where[len] != '/'))
 		return;
@@ -63,10 +63,10 @@ void mor_name_own(const struct mor_call *call, char where[PATH_MAX])
 	memcpy(where, "/proc/self", strlen("/proc/self"));
 }
 
-int mor_handle_raw(const struct mor_call *call, int fd, char where[PATH_MAX])
+int mor_handle_raw(const struct mor_syscall *call, int fd, char where[PATH_MAX])
 {
 	char text[16];
-	ssize_t len = readlinkat(call->broker->own_fds, mor_fd_text(fd, text), where, PATH_MAX - 1);
+	ssize_t len = readlinkat(call->broker->own_fds, mor_handle_number(fd, text), where, PATH_MAX - 1);
 
 	if (len < 0)
 		return -errno;
@@ -76,7 +76,7 @@ int mor_handle_raw(const struct mor_call *call, int fd, char where[PATH_MAX])
 	return 0;
 }
 
-int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX])
+int mor_handle_name(const struct mor_syscall *call, int fd, char where[PATH_MAX])
 {
 	int status = mor_handle_raw(call, fd, where);
 
@@ -85,7 +85,7 @@ int mor_handle_name(const struct mor_call *call, int fd, char where[PATH_MAX])
 	return status;
 }
 
-int mor_found_describe(const struct mor_call *call, struct mor_found *found)
+int mor_found_describe(const struct mor_syscall *call, struct mor_found *found)
 {
 	static const char gone[] = " (deleted)";
 	int status = mor_handle_name(call, found->fd, found->where);
@@ -101,7 +101,7 @@ int mor_found_describe(const struct mor_call *call, struct mor_found *found)
 	return 0;
 }
 
-static int find_fast(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve)
+static int find_fast(struct mor_syscall *call, int base, const char *path, unsigned flags, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (flags & MOR_FIND_NOFOLLOW ? O_NOFOLLOW : 0),
@@ -128,26 +128,26 @@ static bool doubtful(const char *path, int status)
 }
 
 /* The directory that a relative name starts from, as a handle of ours. */
-static int open_base(struct mor_call *call, int dirfd)
+static int open_base(struct mor_syscall *call, int dirfd)
 {
 	char what[24];
 	int fd;
 
 	if (dirfd == AT_FDCWD)
-		return mor_call_proc(call, "cwd", O_PATH);
+		return mor_syscall_proc(call, "cwd", O_PATH);
 	snprintf(what, sizeof(what), "fd/%d", dirfd);
-	fd = dirfd < 0 ? -EBADF : mor_call_proc(call, what, O_PATH);
+	fd = dirfd < 0 ? -EBADF : mor_syscall_proc(call, what, O_PATH);
 	if (fd == -ENOENT)
 		fd = -EBADF;
-	if (fd >= 0 && !mor_call_alive(call)) {
+	if (fd >= 0 && !mor_syscall_alive(call)) {
 		close(fd);
-		return MOR_CALL_SENT;
+		return MOR_BROKER_SENT;
 	}
 	return fd;
 }
 
 /* Only devices without a number of their own can be a /proc; the last one seen that is none is remembered. */
-static bool of_proc(struct mor_call *call, int fd, const char *where, const struct stat *st)
+static bool of_proc(struct mor_syscall *call, int fd, const char *where, const struct stat *st)
 {
 	if (strncmp(where, "/proc", 5) == 0)
 		return true;
@@ -159,7 +159,7 @@ static bool of_proc(struct mor_call *call, int fd, const char *where, const stru
 	return false;
 }
 
-bool mor_handle_is_plain(struct mor_call *call, int fd, const char *where)
+bool mor_handle_is_plain(struct mor_syscall *call, int fd, const char *where)
 {
 	struct stat st = { 0 }; /* the analyzer does not see the kernel write to it */
 
@@ -168,33 +168,33 @@ bool mor_handle_is_plain(struct mor_call *call, int fd, const char *where)
 	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && !of_proc(call, fd, where, &st);
 }
 
-int mor_find_open(struct mor_call *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_MAGICLINKS | resolve };
 	int base = AT_FDCWD, fd;
 
 	if (call->broker->root >= 0) {
 		if (path[0] != '/')
-			return -1;
+			return MOR_BROKER_UNDECIDED;
 		how.resolve |= RESOLVE_IN_ROOT;
 		fd = (int)mor_direct(SYS_openat2, call->broker->root, (long)path, (long)&how, sizeof(how));
-		return fd < 0 ? -1 : fd; /* absent there, it may be here */
+		return fd < 0 ? MOR_BROKER_UNDECIDED : fd; /* absent there, it may be here */
 	}
 	if (path[0] != '/') {
 		base = open_base(call, dirfd);
 		if (base < 0)
-			return -1;
+			return MOR_BROKER_UNDECIDED;
 	}
 	fd = (int)mor_direct(SYS_openat2, base, (long)path, (long)&how, sizeof(how));
 	if (base >= 0)
 		close(base);
 	if (fd == -ENOENT && !doubtful(path, fd))
 		return fd;
-	return fd < 0 ? -1 : fd;
+	return fd < 0 ? MOR_BROKER_UNDECIDED : fd;
 }
 
 /* The directory of a rule where the plugin sees it; -1: none that stays the same. */
-static int near_of(struct mor_call *call, struct mor_path_rule *rule)
+static int near_of(struct mor_syscall *call, struct mor_path_rule *rule)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -209,7 +209,7 @@ static int near_of(struct mor_call *call, struct mor_path_rule *rule)
 	return rule->near;
 }
 
-int mor_find_open_under(struct mor_call *call, struct mor_path_rule *rule, const char *path, uint64_t flags)
+int mor_find_open_under(struct mor_syscall *call, struct mor_path_rule *rule, const char *path, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -221,10 +221,10 @@ int mor_find_open_under(struct mor_call *call, struct mor_path_rule *rule, const
 	fd = (int)mor_direct(SYS_openat2, near, (long)(path + rule->len + 1), (long)&how, sizeof(how));
 	if (fd == -ENOENT && call->broker->root < 0)
 		return fd;
-	return fd < 0 ? -1 : fd;
+	return fd < 0 ? MOR_BROKER_UNDECIDED : fd;
 }
 
-bool mor_path_is_clean(const char *path)
+bool mor_name_is_clean(const char *path)
 {
 	if (path[0] != '/')
 		return false;
@@ -234,7 +234,7 @@ bool mor_path_is_clean(const char *path)
 	return true;
 }
 
-static int find_thing(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+static int find_thing(struct mor_syscall *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		      struct mor_found *found)
 {
 	int fd = find_fast(call, base, path, flags, resolve), status;
@@ -255,7 +255,7 @@ static int find_thing(struct mor_call *call, int base, const char *path, unsigne
 }
 
 /* Directory and last part. "." and ".." are no names that one could make or remove. */
-static int find_parent(struct mor_call *call, int base, char *path, struct mor_found *found)
+static int find_parent(struct mor_syscall *call, int base, char *path, struct mor_found *found)
 {
 	size_t len = strlen(path);
 	char *name;
@@ -292,7 +292,7 @@ static int find_parent(struct mor_call *call, int base, char *path, struct mor_f
 	return 0;
 }
 
-int mor_find_from(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+int mor_find_from(struct mor_syscall *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		  struct mor_found *found)
 {
 	char text[PATH_MAX];
@@ -313,7 +313,7 @@ int mor_find_from(struct mor_call *call, int base, const char *path, unsigned fl
 	return status;
 }
 
-int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flags, uint64_t resolve,
+int mor_find_at(struct mor_syscall *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		struct mor_found *found)
 {
 	found->fd = found->parent = found->own_fd = -1;
@@ -324,7 +324,7 @@ int mor_find_at(struct mor_call *call, int base, const char *path, unsigned flag
 	return mor_find_from(call, base, path, flags, resolve, found);
 }
 
-int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags, uint64_t resolve,
+int mor_find(struct mor_syscall *call, int dirfd, const char *path, unsigned flags, uint64_t resolve,
 	     struct mor_found *found)
 {
 	int base, status;
@@ -342,7 +342,7 @@ int mor_find(struct mor_call *call, int dirfd, const char *path, unsigned flags,
 	return status;
 }
 
-int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found)
+int mor_find_fd(struct mor_syscall *call, int fd, struct mor_found *found)
 {
 	int status;
 
@@ -361,11 +361,11 @@ int mor_find_fd(struct mor_call *call, int fd, struct mor_found *found)
 }
 
 /* The nearest parent that can be reached tells whether the closed door is one of ours. */
-int mor_find_failed(struct mor_call *call, int dirfd, const char *path, bool write, int error)
+int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool write, int error)
 {
 	char text[PATH_MAX], *slash;
 	struct mor_found found;
-	struct mor_verdict verdict;
+	struct mor_ruling ruling;
 	int status = error;
 
 	if (error == -ENOENT)
@@ -377,13 +377,13 @@ int mor_find_failed(struct mor_call *call, int dirfd, const char *path, bool wri
 		*slash = 0;
 		status = mor_find(call, dirfd, text, 0, 0, &found);
 	}
-	if (mor_call_decided(status))
+	if (mor_broker_decided(status))
 		return status;
 	if (status < 0)
-		return mor_call_violation(call, path, write ? MOR_RULE_WRITE : MOR_RULE_READ);
-	verdict = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT)
+		return mor_syscall_violation(call, path, write ? MOR_RULE_WRITE : MOR_RULE_READ);
+	ruling = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT)
 			: mor_paths_read(call->broker->paths, found.where);
 	mor_found_fini(&found);
-	status = mor_call_verdict(call, path, verdict);
+	status = mor_syscall_ruling(call, path, ruling);
 	return status == 0 ? error : status;
 }

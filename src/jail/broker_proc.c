@@ -47,7 +47,7 @@ static unsigned count_members(const struct mor_broker *broker)
 }
 
 /* Flags are in a register: no race. Counting is dear, so it is done once per as many as there is room for. */
-int mor_call_fork(struct mor_call *call)
+int mor_on_fork(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
 	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
@@ -55,9 +55,9 @@ int mor_call_fork(struct mor_call *call)
 	unsigned members;
 
 	if (!broker->spawn)
-		return mor_call_violation(call, "", MOR_RULE_SPAWN);
-	if (strcmp(call->name, "clone") == 0 && mor_call_arg(call, 0) & unfit)
-		return mor_call_violation(call, "", "mounts and namespaces are out of bounds");
+		return mor_syscall_violation(call, "", MOR_RULE_SPAWN);
+	if (strcmp(call->name, "clone") == 0 && mor_syscall_arg(call, 0) & unfit)
+		return mor_syscall_violation(call, "", "mounts and namespaces are out of bounds");
 	if (broker->budget == 0) {
 		members = count_members(broker);
 		broker->budget = members < broker->processes ? broker->processes - members : 0;
@@ -65,36 +65,14 @@ int mor_call_fork(struct mor_call *call)
 	if (broker->budget == 0)
 		return -EAGAIN;
 	broker->budget--;
-	return MOR_CALL_CONTINUE;
+	return MOR_BROKER_CONTINUE;
 }
 
 /* ---- execve ---- */
 
-/* The last of the line is that of the innermost namespace. */
-pid_t mor_call_inner(const struct mor_call *call, const char *key)
-{
-	char text[2048], *at, *end;
-	int fd = mor_call_proc(call, "status", O_RDONLY);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	long pid = call->tid;
-
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0)
-		return call->tid;
-	text[got] = 0;
-	at = strstr(text, key);
-	for (at = at ? at + strlen(key) : NULL; at && *at == '\t'; at = end) {
-		pid = 0;
-		for (end = at + 1; *end >= '0' && *end <= '9'; end++)
-			pid = pid * 10 + *end - '0';
-	}
-	return (pid_t)pid;
-}
-
 /* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs spawn, and
  * then the kernel's Landlock rules hold whatever a second thread makes of the name. */
-int mor_call_execve(struct mor_call *call)
+int mor_on_execve(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
 	char path[PATH_MAX];
@@ -104,35 +82,35 @@ int mor_call_execve(struct mor_call *call)
 	if (!broker->main) {
 		broker->main = call->tid;
 		broker->session = getsid(call->tid);
-		broker->inside = mor_call_inner(call, "\nNSpid:");
-		return MOR_CALL_CONTINUE;
+		broker->inside = mor_syscall_inner(call, "\nNSpid:");
+		return MOR_BROKER_CONTINUE;
 	}
-	status = mor_call_text(call, mor_call_arg(call, 0), path);
+	status = mor_syscall_text(call, mor_syscall_arg(call, 0), path);
 	if (!broker->spawn)
-		return mor_call_violation(call, status == 0 ? path : "", MOR_RULE_SPAWN);
+		return mor_syscall_violation(call, status == 0 ? path : "", MOR_RULE_SPAWN);
 	if (status < 0)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
 	if (status < 0)
-		return mor_call_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, false, status);
-	status = mor_call_verdict(call, found.where, mor_paths_execute(broker->paths, found.where));
+		return mor_broker_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, false, status);
+	status = mor_syscall_ruling(call, found.where, mor_paths_execute(broker->paths, found.where));
 	mor_found_fini(&found);
-	return status < 0 ? status : MOR_CALL_CONTINUE;
+	return status < 0 ? status : MOR_BROKER_CONTINUE;
 }
 
 /* ---- signals and limits ---- */
 
-static int foreign(struct mor_call *call, int pid)
+static int foreign(struct mor_syscall *call, int pid)
 {
 	if (pid == -1)
 		snprintf(call->about, sizeof(call->about), "every process");
 	else
 		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
-	return mor_call_violation(call, call->about, "signals only to itself");
+	return mor_syscall_violation(call, call->about, "signals only to itself");
 }
 
 /* We send it ourselves: between the look and a CONTINUE the number could become another's. */
-static int signal_member(struct mor_call *call, pid_t pid, int sig)
+static int signal_member(struct mor_syscall *call, pid_t pid, int sig)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
 
@@ -147,36 +125,36 @@ static int signal_member(struct mor_call *call, pid_t pid, int sig)
 }
 
 /* kill and tgkill, where the filter has not seen that it is meant for the caller itself. */
-int mor_call_signal(struct mor_call *call)
+int mor_on_signal(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
 	bool thread = strcmp(call->name, "tgkill") == 0, apart = broker->inside != broker->main;
-	int pid = (int)mor_call_arg(call, 0), sig = (int)mor_call_arg(call, thread ? 2 : 1);
+	int pid = (int)mor_syscall_arg(call, 0), sig = (int)mor_syscall_arg(call, thread ? 2 : 1);
 	pid_t self = apart && !broker->spawn ? broker->inside : call->tgid;
 
 	if (pid == -1 || pid == 1)
 		return foreign(call, pid);
 	/* Group 0 is the caller's own, and its session holds nobody else. */
 	if (pid == 0 && !thread)
-		return MOR_CALL_CONTINUE;
+		return MOR_BROKER_CONTINUE;
 	if (pid == self || (!thread && pid == -broker->inside))
-		return MOR_CALL_CONTINUE;
+		return MOR_BROKER_CONTINUE;
 	if (!broker->spawn || pid < 0)
 		return foreign(call, pid);
 	if (apart) /* every number in its PID namespace is its own */
-		return MOR_CALL_CONTINUE;
+		return MOR_BROKER_CONTINUE;
 	return signal_member(call, pid, sig);
 }
 
-int mor_call_limits(struct mor_call *call)
+int mor_on_limits(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
-	int pid = (int)mor_call_arg(call, 0);
+	int pid = (int)mor_syscall_arg(call, 0);
 
 	if (pid == (broker->inside != broker->main ? broker->inside : call->tgid))
-		return MOR_CALL_CONTINUE;
+		return MOR_BROKER_CONTINUE;
 	snprintf(call->about, sizeof(call->about), "process %d", pid);
-	return mor_call_violation(call, call->about, "limits of other processes are out of bounds");
+	return mor_syscall_violation(call, call->about, "limits of other processes are out of bounds");
 }
 
 /* ---- sockets ---- */
@@ -199,29 +177,29 @@ static const char *const resolvers[] = {
 	"/run/systemd/resolve/", "/var/run/systemd/resolve/", "/run/avahi-daemon/", "/var/run/avahi-daemon/", NULL,
 };
 
-int mor_call_connect(struct mor_call *call)
+int mor_on_connect(struct mor_syscall *call)
 {
 	struct {
 		struct sockaddr_un address;
 		char end;
 	} to = { 0 };
-	uint64_t size = mor_call_arg(call, 2);
+	uint64_t size = mor_syscall_arg(call, 2);
 	int status;
 
 	if (size > sizeof(to.address))
 		size = sizeof(to.address);
 	if (size < sizeof(to.address.sun_family))
 		return -EINVAL;
-	status = mor_call_read(call, mor_call_arg(call, 1), &to.address, size);
+	status = mor_syscall_read(call, mor_syscall_arg(call, 1), &to.address, size);
 	if (status < 0)
 		return status;
 	if (to.address.sun_family != AF_UNIX)
-		return mor_call_violation(call, "", MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
 	if (begins_with_one(to.address.sun_path, quiet_services))
 		return -ENOENT;
 	if (begins_with_one(to.address.sun_path, resolvers))
-		return mor_call_violation(call, to.address.sun_path, MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, to.address.sun_path, MOR_RULE_NETWORK);
 	if (to.address.sun_path[0] == 0)
 		to.address.sun_path[0] = '@';
-	return mor_call_violation(call, to.address.sun_path, "no sockets of other programs");
+	return mor_syscall_violation(call, to.address.sun_path, "no sockets of other programs");
 }

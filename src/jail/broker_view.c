@@ -15,22 +15,22 @@
 
 /* Before its execve the plugin is a copy of the init, which is closed to us (and to it). Without a handle on its tree
  * nothing may go on. */
-int mor_call_enter_view(struct mor_call *call)
+int mor_syscall_enter_view(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
 
-	broker->root = mor_call_proc(call, "root", O_PATH | O_DIRECTORY);
+	broker->root = mor_syscall_proc(call, "root", O_PATH | O_DIRECTORY);
 	if (broker->root < 0) {
 		broker->root = -1;
-		return mor_call_alive(call) ? mor_call_violation(call, "", "its file tree is closed to the guardian")
-					    : MOR_CALL_SENT;
+		return mor_syscall_alive(call) ? mor_syscall_violation(call, "", "its file tree is closed to the guardian")
+					    : MOR_BROKER_SENT;
 	}
 	broker->locked = true;
 	return 0;
 }
 
 /* A canonical name in the plugin's tree. */
-static int open_in_view(const struct mor_call *call, const char *name)
+static int open_in_view(const struct mor_syscall *call, const char *name)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -42,7 +42,7 @@ static int open_in_view(const struct mor_call *call, const char *name)
 
 /* By its true name the thing may be in the plugin's tree after all (a link is not). Then that is the handle to act on;
  * else what was found is there to be judged, and nothing must be done with it. */
-static int back_to_view(struct mor_call *call, unsigned flags, struct mor_found *found)
+static int back_to_view(struct mor_syscall *call, unsigned flags, struct mor_found *found)
 {
 	bool parent = flags & MOR_FIND_PARENT;
 	char name[PATH_MAX], *slash;
@@ -54,8 +54,8 @@ static int back_to_view(struct mor_call *call, unsigned flags, struct mor_found 
 		slash[slash == name] = 0;
 	fd = name[0] == '/' ? open_in_view(call, name) : -1;
 	if (fd < 0) {
-		if (mor_paths_read(call->broker->paths, found->where).kind == MOR_VERDICT_PERFORM ||
-		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind == MOR_VERDICT_PERFORM)
+		if (mor_paths_read(call->broker->paths, found->where).kind == MOR_RULING_PERFORM ||
+		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind == MOR_RULING_PERFORM)
 			return -ENOENT;
 		return 0;
 	}
@@ -68,7 +68,7 @@ static int back_to_view(struct mor_call *call, unsigned flags, struct mor_found 
 }
 
 /* What is not in the plugin's tree may be in ours: then to ask for it was no mistake. */
-static int find_outside(struct mor_call *call, const char *path, unsigned flags, struct mor_found *found)
+static int find_outside(struct mor_syscall *call, const char *path, unsigned flags, struct mor_found *found)
 {
 	int root = call->broker->root, status;
 
@@ -84,7 +84,7 @@ static int find_outside(struct mor_call *call, const char *path, unsigned flags,
 }
 
 /* The plugin's names are made whole first: an absolute link must end in its tree, not in ours. */
-int mor_find_in_view(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+int mor_find_in_view(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found)
 {
 	char whole[PATH_MAX];
 	size_t len = 0;

@@ -14,8 +14,11 @@
 
 #define LINKS_MAX 40
 
-struct walk {
-	struct mor_call *call;
+enum { KEPT, REPLACED };   /* of a part */
+enum { WALKING, ARRIVED }; /* of the walk */
+
+struct name_walk {
+	struct mor_syscall *call;
 	int at;               /* where we stand              */
 	int links;
 	bool follow;
@@ -23,7 +26,7 @@ struct walk {
 	char rest[PATH_MAX * 2];
 };
 
-static int stand_on(struct walk *walk, int fd)
+static int stand_on(struct name_walk *walk, int fd)
 {
 	close(walk->at);
 	walk->at = fd;
@@ -31,7 +34,7 @@ static int stand_on(struct walk *walk, int fd)
 	return 0;
 }
 
-static int open_root(const struct mor_call *call)
+static int open_root(const struct mor_syscall *call)
 {
 	int fd = call->broker->root >= 0 ? fcntl(call->broker->root, F_DUPFD_CLOEXEC, 0)
 					 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -40,7 +43,7 @@ static int open_root(const struct mor_call *call)
 }
 
 /* Puts text in front of what is left. */
-static int prepend(struct walk *walk, const char *text)
+static int prepend(struct name_walk *walk, const char *text)
 {
 	char rest[PATH_MAX * 2];
 	int len = snprintf(rest, sizeof(rest), "%s/%s", text, walk->rest);
@@ -51,43 +54,43 @@ static int prepend(struct walk *walk, const char *text)
 	return 0;
 }
 
-/* In the root of /proc: what "self" and the plugin's own number stand for. 1: replaced. */
-static int translate(struct walk *walk, const char *part)
+/* In the root of /proc: what "self" and the plugin's own number stand for. KEPT, REPLACED or -errno. */
+static int translate(struct name_walk *walk, const char *part)
 {
-	const struct mor_call *call = walk->call;
+	const struct mor_syscall *call = walk->call;
 	bool view = call->broker->root >= 0;
 	char text[48], inside[16];
 
 	snprintf(inside, sizeof(inside), "%d", (int)call->broker->inside);
 	if (strcmp(part, "thread-self") == 0)
-		snprintf(text, sizeof(text), "%d/task/%d", (int)mor_call_number(call),
-			 (int)(view ? mor_call_inner(call, "\nNSpid:") : call->tid));
+		snprintf(text, sizeof(text), "%d/task/%d", (int)mor_syscall_number(call),
+			 (int)(view ? mor_syscall_inner(call, "\nNSpid:") : call->tid));
 	else if (strcmp(part, "self") == 0 ||
 		 (!view && call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
-		snprintf(text, sizeof(text), "%d", (int)mor_call_number(call));
+		snprintf(text, sizeof(text), "%d", (int)mor_syscall_number(call));
 	else
-		return 0;
-	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
+		return KEPT;
+	return prepend(walk, text) < 0 ? -ENAMETOOLONG : REPLACED;
 }
 
-/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own namespace. 1: replaced. */
-static int translate_thread(struct walk *walk, const char *where, const char *part)
+/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own namespace. As above. */
+static int translate_thread(struct name_walk *walk, const char *where, const char *part)
 {
-	const struct mor_call *call = walk->call;
+	const struct mor_syscall *call = walk->call;
 	char own[40], inner[16], text[16];
 
 	snprintf(own, sizeof(own), "/proc/%d/task", (int)call->tgid);
 	if (!call->broker->apart || call->broker->root >= 0 || strcmp(where, own) != 0)
-		return 0;
-	snprintf(inner, sizeof(inner), "%d", (int)mor_call_inner(call, "\nNSpid:"));
-	if (strcmp(part, inner) != 0 || call->tid == mor_call_inner(call, "\nNSpid:"))
-		return 0;
+		return KEPT;
+	snprintf(inner, sizeof(inner), "%d", (int)mor_syscall_inner(call, "\nNSpid:"));
+	if (strcmp(part, inner) != 0 || call->tid == mor_syscall_inner(call, "\nNSpid:"))
+		return KEPT;
 	snprintf(text, sizeof(text), "%d", (int)call->tid);
-	return prepend(walk, text) < 0 ? -ENAMETOOLONG : 1;
+	return prepend(walk, text) < 0 ? -ENAMETOOLONG : REPLACED;
 }
 
 /* The directory of that name in our own view, where there is one. Takes the handle. */
-static int leave_view(const struct mor_call *call, int fd)
+static int leave_view(const struct mor_syscall *call, int fd)
 {
 	char name[PATH_MAX];
 	struct stat st;
@@ -103,7 +106,7 @@ static int leave_view(const struct mor_call *call, int fd)
 }
 
 /* A magic link below /proc/NUMBER: only the kernel can follow it, and only the caller's own is followed. */
-static int follow_magic(struct walk *walk, const char *where, const char *part)
+static int follow_magic(struct name_walk *walk, const char *where, const char *part)
 {
 	static const char fds[] = "/proc/self/fd";
 	char name[PATH_MAX];
@@ -113,7 +116,7 @@ static int follow_magic(struct walk *walk, const char *where, const char *part)
 	mor_name_own(walk->call, name);
 	if (strncmp(name, "/proc/self/", 11) != 0 && strcmp(name, "/proc/self") != 0) {
 		snprintf(walk->call->about, sizeof(walk->call->about), "%.3000s/%.255s", where, part);
-		return mor_call_violation(walk->call, walk->call->about, MOR_RULE_READ);
+		return mor_syscall_violation(walk->call, walk->call->about, MOR_RULE_READ);
 	}
 	if (strcmp(name, fds) == 0 || (strncmp(name, "/proc/self/task/", 16) == 0 && strstr(name, "/fd")))
 		own = (int)strtol(part, NULL, 10);
@@ -127,7 +130,7 @@ static int follow_magic(struct walk *walk, const char *where, const char *part)
 	return 0;
 }
 
-static int follow_link(struct walk *walk, int link)
+static int follow_link(struct name_walk *walk, int link)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(link, "", text, sizeof(text) - 1);
@@ -148,19 +151,19 @@ static int follow_link(struct walk *walk, int link)
 }
 
 /* An ordinary part. */
-static int enter(struct walk *walk, const char *part, bool last)
+static int enter_part(struct name_walk *walk, const char *part, bool last)
 {
 	char where[PATH_MAX] = "";
 	bool proc = mor_handle_in_proc(walk->at);
 	struct stat st;
-	int fd, status = proc ? mor_handle_raw(walk->call, walk->at, where) : 0;
+	int fd, status = proc ? mor_handle_raw(walk->call, walk->at, where) : 0, what = KEPT;
 
 	if (status == 0 && proc && strcmp(where, "/proc") == 0)
-		status = translate(walk, part);
+		what = translate(walk, part);
 	else if (status == 0 && proc)
-		status = translate_thread(walk, where, part);
-	if (status != 0)
-		return status < 0 ? status : 0;
+		what = translate_thread(walk, where, part);
+	if (status < 0 || what != KEPT)
+		return status < 0 ? status : what == REPLACED ? 0 : what;
 	fd = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -174,7 +177,7 @@ static int enter(struct walk *walk, const char *part, bool last)
 	return status;
 }
 
-static int step_up(struct walk *walk)
+static int step_up(struct name_walk *walk)
 {
 	struct stat here, root;
 	int fd;
@@ -186,8 +189,8 @@ static int step_up(struct walk *walk)
 	return fd < 0 ? -errno : stand_on(walk, fd);
 }
 
-/* One part of the rest. 1: there was none left. */
-static int walk_part(struct walk *walk)
+/* One part of the rest. WALKING, ARRIVED: there was none left, or what decides it. */
+static int walk_part(struct name_walk *walk)
 {
 	char part[NAME_MAX + 1];
 	size_t skip = strspn(walk->rest, "/"), len = strcspn(walk->rest + skip, "/");
@@ -195,27 +198,27 @@ static int walk_part(struct walk *walk)
 	bool last = tail[strspn(tail, "/")] == 0, slash = *tail == '/';
 
 	if (len == 0)
-		return 1;
+		return ARRIVED;
 	if (len > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(part, walk->rest + skip, len);
 	part[len] = 0;
 	memmove(walk->rest, tail, strlen(tail) + 1);
 	if (strcmp(part, ".") == 0)
-		return 0;
+		return WALKING;
 	if (strcmp(part, "..") == 0)
 		return step_up(walk);
-	return enter(walk, part, last && !slash);
+	return enter_part(walk, part, last && !slash);
 }
 
 /* Takes `base`. */
-static int walk_all(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+static int walk_all(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found)
 {
-	struct walk walk = { .call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1 };
-	int status = 0;
+	struct name_walk walk = { .call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1 };
+	int status = WALKING;
 
 	memcpy(walk.rest, path, strlen(path) + 1);
-	while (status == 0)
+	while (status == WALKING)
 		status = walk_part(&walk);
 	if (status < 0) {
 		close(walk.at);
@@ -226,7 +229,7 @@ static int walk_all(struct mor_call *call, int base, const char *path, unsigned 
 	return mor_found_describe(call, found);
 }
 
-int mor_walk(struct mor_call *call, int base, const char *path, unsigned flags, struct mor_found *found)
+int mor_walk(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found)
 {
 	int from = path[0] == '/' ? open_root(call) : fcntl(base, F_DUPFD_CLOEXEC, 0);
 

@@ -163,7 +163,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = prepare_undo(plan);
 	if (status < 0)
 		return failed(failure, status, "what is needed to undo its changes cannot be kept");
-	if (prepare_scratch(plan, failure) < 0 || mor_entry_resolve(plan, &mor_t0.paths, failure) < 0)
+	if (prepare_scratch(plan, failure) < 0 || mor_launch_resolve(plan, &mor_t0.paths, failure) < 0)
 		return -1;
 	mor_paths_sort(&mor_t0.paths);
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);

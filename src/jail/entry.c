@@ -224,7 +224,7 @@ static int look_at(struct mor_plan *plan, struct mor_paths *paths, const char *p
 	return status < 0 ? no_memory(failure) : 0;
 }
 
-int mor_entry_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor_setup_failure *failure)
+int mor_launch_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor_setup_failure *failure)
 {
 	char line[HEAD_SIZE];
 

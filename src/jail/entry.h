@@ -8,6 +8,6 @@
 
 /* Replaces plan->argv where argv[0] is a script (#!, also through env), and adds the rules for the entry, its
  * interpreter, the ELF loader and the interpreter's library directory. 0, or -1 with *failure filled. */
-int mor_entry_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor_setup_failure *failure);
+int mor_launch_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor_setup_failure *failure);
 
 #endif

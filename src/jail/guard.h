@@ -48,10 +48,10 @@ int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret);
 /* ---- tree.c: the complete kill ---- */
 
 /* Opens the list of our own children; before any confinement of ours. 0 or -errno. */
-int mor_tree_open(void);
+int mor_subtree_open(void);
 /* SIGKILL to every descendant until none is left. `main_end` (may be NULL) gets the end of `main_pid` if it is seen
  * here. true: none is left; false: some would not die in time (they hang in the kernel). */
-bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end);
+bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end);
 
 /* ---- init.c: the first process of a PID namespace ---- */
 
@@ -59,7 +59,7 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 			     bool new_user);
 
 /* In a new user namespace: everybody stays who he was. */
-int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
+int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
 /* The guardian's death must be ours. getppid() is 0 in a PID namespace whoever lives, so the channel tells whether it has
  * come already: its other end is the guardian's alone. */
 int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure);

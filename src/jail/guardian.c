@@ -50,7 +50,7 @@ static void on_sigchld(int number)
 
 static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_failure *failure)
 {
-	mor_tree_kill(0, NULL);
+	mor_subtree_kill(0, NULL);
 	if (guard->confined)
 		mor_confine_end(false);
 	mor_record_failure(failure);
@@ -69,10 +69,10 @@ static int gain_users(const struct guard *guard, struct mor_setup_failure *failu
 	if (unshare(CLONE_NEWUSER) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
 				      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
-	return mor_map_users(uid, gid, failure);
+	return mor_users_map(uid, gid, failure);
 }
 
-static void prepare(struct guard *guard)
+static void prepare_guard(struct guard *guard)
 {
 	struct mor_setup_failure failure = { 0 };
 	int r = 0;
@@ -82,7 +82,7 @@ static void prepare(struct guard *guard)
 	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = mor_setup_fail(&failure, MOR_AT_PRIVILEGES, errno, "PR_SET_NO_NEW_PRIVS refused");
 	/* Without a list of children (no /proc, or that of another PID namespace) a namespace of its own does. */
-	else if (mor_tree_open() < 0)
+	else if (mor_subtree_open() < 0)
 		guard->plan->level.flags |= MOR_JAIL_PIDNS;
 	if (r == 0)
 		r = gain_users(guard, &failure);
@@ -141,12 +141,12 @@ static void tell_started(struct guard *guard)
 	mor_record_send(&record);
 }
 
-static void start(struct guard *guard)
+static void start_plugin(struct guard *guard)
 {
 	struct mor_setup_failure failure = { 0 };
 	int null = guard->confined ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 
-	prepare(guard);
+	prepare_guard(guard);
 	if (mor_view_begin(guard->plan, &failure) < 0)
 		give_up(guard, &failure);
 	if (mor_launch(guard->plan, &guard->child) < 0)
@@ -241,7 +241,7 @@ static void on_order(struct guard *guard)
 {
 	static union {
 		struct mor_guard_order head;
-		char bytes[MOR_ORDER_MAX];
+		char bytes[MOR_PLAN_ORDER_MAX];
 	} order;
 	ssize_t n = recv(MOR_GUARD_FD, &order, sizeof(order), MSG_DONTWAIT);
 
@@ -403,7 +403,7 @@ static _Noreturn void end(struct guard *guard)
 	/* Not reaped yet, so the group is its own. At one stroke: hoppers that stay in it have no chance. */
 	if (guard->child.rung == MOR_TREE_SUBREAPER || guard->child.keeper)
 		kill(-pid, SIGKILL);
-	guard->last.left = !mor_tree_kill(pid, &guard->ended);
+	guard->last.left = !mor_subtree_kill(pid, &guard->ended);
 	/* With the tree its end of the channel is gone: STARTED, or the failure, is told before the end. */
 	while (guard->child.channel >= 0 && !guard->last.left)
 		on_channel(guard);
@@ -418,7 +418,7 @@ _Noreturn void mor_guardian(struct mor_plan *plan)
 {
 	struct guard guard = { .plan = plan, .host = -1, .confined = plan->level.level != MOR_LEVEL_GUARDED };
 
-	start(&guard);
+	start_plugin(&guard);
 	on_child(&guard); /* it may have ended before signals were heard */
 	while (!guard.kill && !guard.ended.pid)
 		wait_once(&guard);

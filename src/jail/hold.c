@@ -19,12 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "jail/guard.h"
-
-static bool below(const char *name, const char *prefix, size_t len)
-{
-	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
-}
 
 /* The length of the writable rule's path that the name lies strictly below; 0: of none. Sorted: the longest comes first. */
 static size_t writable_above(const struct mor_paths *paths, const char *name)
@@ -32,7 +28,7 @@ static size_t writable_above(const struct mor_paths *paths, const char *name)
 	for (size_t i = 0; i < paths->count; i++) {
 		const struct mor_path_rule *rule = &paths->rules[i];
 
-		if (below(name, rule->path, rule->len))
+		if (mor_path_is_within(name, rule->path, rule->len))
 			return rule->access & MOR_MAY_WRITE && name[rule->len] ? rule->len : 0;
 	}
 	return 0;
@@ -69,7 +65,7 @@ static int pin(const char *name)
 static bool pinned_before(const struct mor_paths *paths, size_t before, const char *name, size_t len)
 {
 	for (size_t i = 0; i < before; i++)
-		if (below(paths->protects[i], name, len) && writable_above(paths, paths->protects[i]))
+		if (mor_path_is_within(paths->protects[i], name, len) && writable_above(paths, paths->protects[i]))
 			return true;
 	return false;
 }
@@ -104,7 +100,7 @@ int mor_hold_protected(const struct mor_paths *paths, struct mor_setup_failure *
 		return 0;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the kernel refuses a mount namespace to the guardian");
-	if (mor_map_users(uid, gid, failure) < 0)
+	if (mor_users_map(uid, gid, failure) < 0)
 		return -1;
 	for (size_t i = 0; status == 0 && i < paths->protect_count; i++)
 		if (writable_above(paths, paths->protects[i]))

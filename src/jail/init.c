@@ -42,7 +42,7 @@ static void map_text(unsigned id, char out[64])
 	memcpy(out, text.text, 64);
 }
 
-int mor_map_users(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
+int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
 {
 	char map[64];
 	int error;
@@ -121,7 +121,7 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGCHLD);
-	if ((new_user && mor_map_users(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0 ||
+	if ((new_user && mor_users_map(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0 ||
 	    mor_view_enter(plan, &launch->failure) < 0)
 		_exit(127);
 	sigprocmask(SIG_BLOCK, &heard, &before);

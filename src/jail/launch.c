@@ -149,7 +149,7 @@ static _Noreturn void be_child(struct apart *apart, unsigned namespaces)
 		mor_init_main(apart->plan, apart->launch, apart->ends[1], apart->uid, apart->gid,
 			      namespaces & CLONE_NEWUSER);
 	if (namespaces & CLONE_NEWUSER &&
-	    (mor_map_users(apart->uid, apart->gid, failure) < 0 || mor_view_enter(apart->plan, failure) < 0))
+	    (mor_users_map(apart->uid, apart->gid, failure) < 0 || mor_view_enter(apart->plan, failure) < 0))
 		_exit(127);
 	mor_launch_become(apart->plan, apart->ends[1], apart->self, &apart->launch->failure);
 	_exit(127);

@@ -38,7 +38,7 @@ static void *read_plan(size_t *ret_size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static _Noreturn void refuse(int step, int error, const char *text)
+static _Noreturn void refuse_start(int step, int error, const char *text)
 {
 	struct mor_setup_failure failure = { 0 };
 
@@ -57,8 +57,8 @@ static _Noreturn void refuse_plan(enum mor_plan_fault fault)
 	};
 
 	if (fault == MOR_PLAN_OTHER_VERSION)
-		refuse(MOR_AT_VERSION, EPROTO, "mortise-jail and the library are of different versions");
-	refuse(MOR_AT_PLAN, fault == MOR_PLAN_NO_MEMORY ? ENOMEM : EPROTO, texts[fault]);
+		refuse_start(MOR_AT_VERSION, EPROTO, "mortise-jail and the library are of different versions");
+	refuse_start(MOR_AT_PLAN, fault == MOR_PLAN_NO_MEMORY ? ENOMEM : EPROTO, texts[fault]);
 }
 
 int main(void)
@@ -71,7 +71,7 @@ int main(void)
 
 	if (!bytes) {
 		if (errno != EBADF && errno != ESPIPE)
-			refuse(MOR_AT_PLAN, errno, "its plan cannot be read");
+			refuse_start(MOR_AT_PLAN, errno, "its plan cannot be read");
 		return write(2, alone, sizeof(alone) - 1) < 0 ? 126 : 125;
 	}
 	fault = mor_plan_read(bytes, size, &plan);

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/slice.h"
 #include "base/text.h"
 
@@ -94,7 +95,7 @@ static ssize_t name_of(int fd, char *name, size_t size)
 	return got;
 }
 
-static struct mor_path_rule *find(const struct mor_paths *paths, const char *name, size_t len)
+static struct mor_path_rule *find_rule(const struct mor_paths *paths, const char *name, size_t len)
 {
 	for (size_t i = 0; i < paths->count; i++)
 		if (paths->rules[i].len == len && memcmp(paths->rules[i].path, name, len) == 0)
@@ -156,7 +157,7 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 
 	if (status == 0) {
 		rule.len = len == 1 ? 0 : len; /* "/" is a prefix of everything, and has no slash to lose */
-		old = find(paths, name, rule.len);
+		old = find_rule(paths, name, rule.len);
 		if (old) {
 			old->access |= rule.access;
 			if (rule.origin != MOR_PATH_DEFAULT)
@@ -196,7 +197,7 @@ int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, en
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
 	status = add_handle(paths, fd, name, access, origin);
-	if (status == 0 && !find(paths, path, strlen(path)))
+	if (status == 0 && !find_rule(paths, path, strlen(path)))
 		status = add_text(&paths->aliases, &paths->alias_count, path, strlen(path));
 	return status;
 }
@@ -213,12 +214,6 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 	for (size_t i = 0; spawn && status == 0 && i < sizeof(runnable) / sizeof(*runnable); i++)
 		status = mor_paths_add(paths, runnable[i].path, R | X, runnable[i].origin);
 	return status;
-}
-
-/* name is prefix, or below it. */
-static bool below(const char *name, const char *prefix, size_t len)
-{
-	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
 }
 
 /* Where the name has no slash a rule cannot end: that rules out nearly all of them without a comparison. */
@@ -309,7 +304,7 @@ static void relate(struct mor_paths *paths)
 
 		rule->outer = false;
 		for (size_t k = 0; k < i && !rule->outer; k++) /* longer ones come first */
-			rule->outer = below(paths->rules[k].path, rule->path, rule->len);
+			rule->outer = mor_path_is_within(paths->rules[k].path, rule->path, rule->len);
 	}
 }
 
@@ -394,19 +389,19 @@ void mor_paths_fini(struct mor_paths *paths)
 
 /* ---- judging ---- */
 
-static struct mor_verdict perform(void)
+static struct mor_ruling perform(void)
 {
-	return (struct mor_verdict){ .kind = MOR_VERDICT_PERFORM };
+	return (struct mor_ruling){ .kind = MOR_RULING_PERFORM };
 }
 
-static struct mor_verdict quiet(int error)
+static struct mor_ruling quiet(int error)
 {
-	return (struct mor_verdict){ .kind = MOR_VERDICT_QUIET, .error = error };
+	return (struct mor_ruling){ .kind = MOR_RULING_QUIET, .error = error };
 }
 
-static struct mor_verdict violation(const char *rule)
+static struct mor_ruling violation(const char *rule)
 {
-	return (struct mor_verdict){ .kind = MOR_VERDICT_VIOLATION, .rule = rule };
+	return (struct mor_ruling){ .kind = MOR_RULING_VIOLATION, .rule = rule };
 }
 
 /* "maps" of /proc/self/maps and of /proc/self/task/17/maps; NULL: not one of the caller's own. */
@@ -436,7 +431,7 @@ static const char *last_part(const char *name)
 static bool quiet_read(const char *name)
 {
 	for (size_t i = 0; i < sizeof(quiet_below) / sizeof(*quiet_below); i++)
-		if (below(name, quiet_below[i], strlen(quiet_below[i])))
+		if (mor_path_is_within(name, quiet_below[i], strlen(quiet_below[i])))
 			return true;
 	return mor_text_in(mor_slice_of(last_part(name)), QUIET_NAMES);
 }
@@ -447,7 +442,7 @@ static bool in_software(const char *name)
 	static const char *const roots[] = { "/opt", "/usr/local", "/nix", "/snap" };
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++)
-		if (below(name, roots[i], strlen(roots[i])))
+		if (mor_path_is_within(name, roots[i], strlen(roots[i])))
 			return true;
 	return false;
 }
@@ -457,7 +452,7 @@ static struct mor_path_rule *rule_near(struct mor_paths *paths, const char *name
 {
 	struct mor_path_rule *last = paths->last;
 
-	if (last && !last->outer && below(name, last->path, last->len))
+	if (last && !last->outer && mor_path_is_within(name, last->path, last->len))
 		return last;
 	return paths->last = rule_for(paths, name);
 }
@@ -481,18 +476,18 @@ static bool is_same(const char *name, const char *other)
 static bool is_of_network(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readable_net) / sizeof(*readable_net); i++)
-		if (below(name, readable_net[i], strlen(readable_net[i])) || is_same(name, readable_net[i]))
+		if (mor_path_is_within(name, readable_net[i], strlen(readable_net[i])) || is_same(name, readable_net[i]))
 			return true;
 	return false;
 }
 
-struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name)
+struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *rule = rule_near(paths, name);
 	const char *own;
 
 	if (rule && rule->access & R)
-		return (struct mor_verdict){ .kind = MOR_VERDICT_PERFORM, .under = rule, .inert = is_system(rule) };
+		return (struct mor_ruling){ .kind = MOR_RULING_PERFORM, .under = rule, .inert = is_system(rule) };
 	own = own_proc(name);
 	if (own && mor_text_in(mor_slice_of(own), OWN_READABLE))
 		return perform();
@@ -503,7 +498,7 @@ struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name)
 	return violation(!paths->network && is_of_network(name) ? MOR_RULE_NETWORK : MOR_RULE_READ);
 }
 
-struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name)
+struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name)
 {
 	const struct mor_path_rule *rule = rule_for(paths, name);
 
@@ -518,9 +513,9 @@ static bool is_protected(const struct mor_paths *paths, const char *name, enum m
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < paths->protect_count; i++) {
-		if (below(name, paths->protects[i], strlen(paths->protects[i])))
+		if (mor_path_is_within(name, paths->protects[i], strlen(paths->protects[i])))
 			return true;
-		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) && below(paths->protects[i], name, len))
+		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) && mor_path_is_within(paths->protects[i], name, len))
 			return true;
 	}
 	return false;
@@ -540,7 +535,7 @@ static bool in_tmp(const char *name)
 	return strncmp(name, "/tmp/", 5) == 0 && !strchr(name + 5, '/');
 }
 
-struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	const struct mor_path_rule *rule = rule_for(paths, name);
 

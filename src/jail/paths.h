@@ -60,20 +60,20 @@ int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lo
 void mor_paths_close(struct mor_paths *paths, bool keep_executable);
 void mor_paths_fini(struct mor_paths *paths);
 
-enum mor_verdict_kind { MOR_VERDICT_PERFORM, MOR_VERDICT_QUIET, MOR_VERDICT_VIOLATION };
-struct mor_verdict {
-	enum mor_verdict_kind kind;
+enum mor_ruling_kind { MOR_RULING_PERFORM, MOR_RULING_QUIET, MOR_RULING_VIOLATION };
+struct mor_ruling {
+	enum mor_ruling_kind kind;
 	struct mor_path_rule *under; /* a read, PERFORM: by this rule                                     */
 	bool inert;       /* of the system's own, where nobody puts a FIFO or a device            */
 	int error;        /* QUIET: to answer     */
 	const char *rule; /* VIOLATION: for people */
 };
 /* `name` is canonical; what belongs to the caller in /proc begins with /proc/self. */
-struct mor_verdict mor_paths_read(struct mor_paths *paths, const char *name);
-struct mor_verdict mor_paths_execute(const struct mor_paths *paths, const char *name);
+struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);
+struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name);
 /* What the write does there: changes a file, or a directory that stays (its mode, a nameless file in it); makes a
  * directory; removes; makes, moves or replaces anything else. */
 enum mor_write_kind { MOR_WRITE_CONTENT, MOR_WRITE_INSIDE, MOR_WRITE_MKDIR, MOR_WRITE_REMOVE, MOR_WRITE_PLACE };
-struct mor_verdict mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
+struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
 
 #endif

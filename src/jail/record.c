@@ -36,7 +36,7 @@ struct text {
 	char *at, *end;
 };
 
-static void put(struct text *out, const char *text)
+static void put_text(struct text *out, const char *text)
 {
 	while (*text && out->at < out->end)
 		*out->at++ = *text++;
@@ -53,7 +53,7 @@ static void put_number(struct text *out, long long number)
 	while (left /= 10);
 	if (number < 0)
 		*--at = '-';
-	put(out, at);
+	put_text(out, at);
 }
 
 /* One conversion; returns where it ends. What is not known is shown as it stands. */
@@ -64,7 +64,7 @@ static const char *convert(struct text *out, const char *format, va_list *args)
 	if (is_long)
 		format++;
 	if (*format == 's') {
-		put(out, va_arg(*args, const char *));
+		put_text(out, va_arg(*args, const char *));
 	} else if (*format == 'd') {
 		put_number(out, is_long ? va_arg(*args, long) : va_arg(*args, int));
 	} else if (*format == 'u') {
@@ -72,7 +72,7 @@ static const char *convert(struct text *out, const char *format, va_list *args)
 	} else {
 		char one[2] = { *format, '\0' };
 
-		put(out, one);
+		put_text(out, one);
 	}
 	return *format ? format + 1 : format;
 }
@@ -89,7 +89,7 @@ int mor_setup_fail(struct mor_setup_failure *failure, int step, int error, const
 		if (*format++ == '%')
 			format = convert(&out, format, &args);
 		else
-			put(&out, one);
+			put_text(&out, one);
 	}
 	va_end(args);
 	*out.at = '\0';

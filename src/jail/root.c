@@ -16,6 +16,7 @@
 
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 #define LINKS_MAX 40
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -28,14 +29,9 @@ struct tree {
 
 /* ---- names ---- */
 
-static bool below(const char *name, const char *prefix, size_t len)
-{
-	return strncmp(name, prefix, len) == 0 && (name[len] == 0 || name[len] == '/');
-}
-
 static bool in_proc(const char *name)
 {
-	return below(name, "/proc", 5);
+	return mor_path_is_within(name, "/proc", 5);
 }
 
 /* The rule, other than `but`, in whose mount the name lies. Sorted: the longest comes first. */
@@ -44,7 +40,7 @@ static const struct mor_path_rule *covered(const struct tree *tree, const char *
 	for (size_t i = 0; i < tree->paths->count; i++) {
 		const struct mor_path_rule *rule = &tree->paths->rules[i];
 
-		if (rule != but && below(name, rule->path, rule->len))
+		if (rule != but && mor_path_is_within(name, rule->path, rule->len))
 			return rule;
 	}
 	return NULL;
@@ -132,7 +128,7 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 
 /* A detached copy of what the rule names, with all mounts in it. What has gone since the rule was made, or has become
  * another thing, is left out: -ENOENT. That check makes it the right one, whatever links lay on the way. */
-static int take(const struct tree *tree, const struct mor_path_rule *rule)
+static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	int copy = open_tree(tree->old, rule->path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	struct mount_attr attr;
@@ -173,7 +169,7 @@ static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 
 	if (in_proc(rule->path) || superfluous(tree, rule))
 		return 0;
-	copy = take(tree, rule);
+	copy = take_mount(tree, rule);
 	if (copy < 0)
 		return copy == -ENOENT ? 0 : copy;
 	status = hang(tree, rule, copy);

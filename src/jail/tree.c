@@ -36,7 +36,7 @@ static bool proc_is_ours(void)
 	return pid == getpid();
 }
 
-int mor_tree_open(void)
+int mor_subtree_open(void)
 {
 	if (!proc_is_ours())
 		return -EXDEV;
@@ -104,7 +104,7 @@ static int reap(pid_t main_pid, struct mor_ended *main_end)
 	return r < 0 ? r : count;
 }
 
-bool mor_tree_kill(pid_t main_pid, struct mor_ended *main_end)
+bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end)
 {
 	struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
 	int64_t due = mor_clock_ms() + PATIENCE_MS;

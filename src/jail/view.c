@@ -43,7 +43,7 @@ const char *mor_view_next(const struct mor_view_texts *texts, const char *after)
 
 union order_room {
 	struct mor_guard_order head;
-	char bytes[MOR_ORDER_MAX];
+	char bytes[MOR_PLAN_ORDER_MAX];
 };
 
 /* Bytes, 0 at the end. Namespaces come once, with the first message. */

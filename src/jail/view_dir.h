@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-struct mor_scan {
+struct mor_listing {
 	int fd; /* -1: at its end */
 	int error;
 	unsigned char type; /* of the last name: DT_DIR..., or DT_UNKNOWN */
@@ -15,19 +15,19 @@ struct mor_scan {
 };
 
 /* A new look at a directory handle. 0 or -errno. */
-int mor_scan_begin(struct mor_scan *scan, int dir);
-/* A descriptor that was opened to be read, and is the scan's from now on. */
-void mor_scan_take(struct mor_scan *scan, int fd);
-/* NULL at the end, or where scan->error says why there is no more. */
-const char *mor_scan_next(struct mor_scan *scan);
+int mor_listing_begin(struct mor_listing *listing, int dir);
+/* A descriptor that was opened to be read, and is the listing's from now on. */
+void mor_listing_take(struct mor_listing *listing, int fd);
+/* NULL at the end, or where listing->error says why there is no more. */
+const char *mor_listing_next(struct mor_listing *listing);
 /* 0 or -errno of the reading. */
-int mor_scan_end(struct mor_scan *scan);
+int mor_listing_end(struct mor_listing *listing);
 
 /* O_PATH; -1 with errno. dir -1: none there. */
-int mor_dir_entry(int dir, const char *name);
+int mor_handle_entry(int dir, const char *name);
 /* S_IFDIR and so on; 0: it is not there. */
-mode_t mor_dir_type(int fd);
+mode_t mor_handle_type(int fd);
 /* "DIR/NAME". 0 or -ENAMETOOLONG. */
-int mor_dir_join(char out[PATH_MAX], const char *dir, const char *name);
+int mor_name_join(char out[PATH_MAX], const char *dir, const char *name);
 
 #endif

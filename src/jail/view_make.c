@@ -25,11 +25,11 @@ struct order {
 	struct mor_view_answer *answer;
 	struct mor_setup_failure *failure; /* mostly the answer's */
 	const char *stage;                 /* "": none */
-	const char *writable[MOR_VIEW_WRITABLE];
+	const char *writable[MOR_PLAN_VIEW_WRITABLE];
 	size_t writable_count;
 	int stage_tree;                    /* a detached mount */
-	int writable_dirs[MOR_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
-	bool late[MOR_VIEW_WRITABLE];      /* to be mounted in the plugin's namespace */
+	int writable_dirs[MOR_PLAN_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
+	bool late[MOR_PLAN_VIEW_WRITABLE];      /* to be mounted in the plugin's namespace */
 };
 
 /* What outlives an order. */
@@ -56,7 +56,7 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 
 	order->stage = texts;
 	for (texts += strlen(texts) + 1; texts < end && *texts; texts += strlen(texts) + 1) {
-		if (order->writable_count == MOR_VIEW_WRITABLE || texts[0] != '/')
+		if (order->writable_count == MOR_PLAN_VIEW_WRITABLE || texts[0] != '/')
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "too many writable directories");
 		order->writable_dirs[order->writable_count] = -1;
 		order->writable[order->writable_count++] = texts;
@@ -67,7 +67,7 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 
 /* ---- entering ---- */
 
-static int enter(const struct order *order, enum mor_view_namespace which)
+static int enter_namespace(const struct order *order, enum mor_view_namespace which)
 {
 	int kind = which == MOR_VIEW_USER ? CLONE_NEWUSER : CLONE_NEWNS;
 
@@ -106,16 +106,16 @@ static int move_in(const struct order *order)
 {
 	if (maker.root >= 0)
 		return 0;
-	if (!maker.inside && (open_handles(order) < 0 || enter(order, MOR_VIEW_USER) < 0))
+	if (!maker.inside && (open_handles(order) < 0 || enter_namespace(order, MOR_VIEW_USER) < 0))
 		return -1;
 	maker.inside = true;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel may forget it with a change of rights */
-	if (enter(order, MOR_VIEW_PLUGIN) < 0 || (maker.shop.writer < 0 && open_writer(order) < 0))
+	if (enter_namespace(order, MOR_VIEW_PLUGIN) < 0 || (maker.shop.writer < 0 && open_writer(order) < 0))
 		return -1;
 	maker.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (maker.root < 0)
 		return refused(order, "the plugin's root");
-	return enter(order, MOR_VIEW_HOST);
+	return enter_namespace(order, MOR_VIEW_HOST);
 }
 
 /* ---- what the host has ---- */
@@ -210,7 +210,7 @@ static void inherit_made(void)
 
 static int open_shop(const struct order *order)
 {
-	if (enter(order, MOR_VIEW_PLUGIN) < 0)
+	if (enter_namespace(order, MOR_VIEW_PLUGIN) < 0)
 		return -1;
 	if (unshare(CLONE_NEWNS) < 0)
 		return refused(order, "one more mount namespace; see user.max_mnt_namespaces");
@@ -236,7 +236,7 @@ static int add_writable(struct order *order)
 		there = mor_shop_has(shop, order->writable[i], order->writable_dirs[i]);
 	if (there)
 		return 0;
-	if (enter(order, MOR_VIEW_HOST) < 0 || copy_writable(order) < 0 || enter_shop(order) < 0)
+	if (enter_namespace(order, MOR_VIEW_HOST) < 0 || copy_writable(order) < 0 || enter_shop(order) < 0)
 		return -1;
 	for (size_t i = 0; i < order->writable_count; i++) {
 		int status = mor_shop_writable(shop, order->writable[i], order->writable_dirs[i]);
@@ -311,7 +311,7 @@ static int commit(const struct order *order)
 	struct mor_setup_failure ignored;
 
 	maker.busy = true;
-	if (enter(order, MOR_VIEW_PLUGIN) < 0 || detach_all(order) < 0)
+	if (enter_namespace(order, MOR_VIEW_PLUGIN) < 0 || detach_all(order) < 0)
 		return -1; /* still busy: the guardian ends the plugin */
 	maker.places.used = 0;
 	order->answer->changed = 1;

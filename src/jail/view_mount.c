@@ -31,7 +31,7 @@ void mor_shop_close(const int *fds, size_t count)
 			close(fds[i]);
 }
 
-static bool below(const char *name, const char *prefix)
+static bool lies_below(const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -41,7 +41,7 @@ static bool below(const char *name, const char *prefix)
 bool mor_shop_has_mounts(const struct mor_view_shop *shop, const char *name)
 {
 	for (const char *at = shop->mounts; at < shop->mounts + shop->mounts_len; at += strlen(at) + 1)
-		if (below(at, name))
+		if (lies_below(at, name))
 			return true;
 	return false;
 }
@@ -165,7 +165,7 @@ int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char 
 
 	if (status < 0)
 		return status;
-	if (!below(shop->stage_name, name))
+	if (!lies_below(shop->stage_name, name))
 		mnt = overlay(from, base);
 	return mnt == -ELOOP ? overlay_apart(shop, from, base) : mnt;
 }
@@ -292,7 +292,7 @@ int mor_shop_pick_up(struct mor_view_shop *shop)
 /* ---- the shop itself ---- */
 
 /* "\040" and the like, in place. */
-static void unescape(char *text)
+static void unescape_mount(char *text)
 {
 	char *to = text;
 
@@ -324,7 +324,7 @@ static void keep_mount_points(struct mor_view_shop *shop, char *text)
 			continue;
 		end = strchrnul(field, ' ');
 		*end = 0;
-		unescape(field);
+		unescape_mount(field);
 		memmove(to, field, strlen(field) + 1);
 		to += strlen(to) + 1;
 	}

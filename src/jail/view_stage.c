@@ -29,7 +29,7 @@
 
 /* ---- a directory built anew ---- */
 
-static int show(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth);
+static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth);
 
 struct anew {
 	struct mor_view_shop *shop;
@@ -39,10 +39,10 @@ struct anew {
 };
 
 /* The same name in the new directory, with a copy of what it is. */
-static int put(const struct anew *anew, const char *name, int thing, uint64_t attributes)
+static int put_copy(const struct anew *anew, const char *name, int thing, uint64_t attributes)
 {
 	char text[PATH_MAX];
-	mode_t type = mor_dir_type(thing);
+	mode_t type = mor_handle_type(thing);
 	int onto, status;
 	ssize_t len;
 
@@ -55,7 +55,7 @@ static int put(const struct anew *anew, const char *name, int thing, uint64_t at
 	}
 	if (type == S_IFDIR ? mkdirat(anew->room, name, 0755) < 0 : mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
-	onto = mor_dir_entry(anew->room, name);
+	onto = mor_handle_entry(anew->room, name);
 	status = onto < 0 ? -errno : mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
 	if (onto >= 0)
 		close(onto);
@@ -63,57 +63,57 @@ static int put(const struct anew *anew, const char *name, int thing, uint64_t at
 }
 
 /* What was there, unless the stage has something else by that name. */
-static int keep(const struct anew *anew, const char *name)
+static int keep_old(const struct anew *anew, const char *name)
 {
 	char dest[PATH_MAX], origin[PATH_MAX];
-	int base = mor_dir_entry(anew->base, name), from = mor_dir_entry(anew->from, name), status = 0;
-	mode_t was = mor_dir_type(base), is = mor_dir_type(from);
+	int base = mor_handle_entry(anew->base, name), from = mor_handle_entry(anew->from, name), status = 0;
+	mode_t was = mor_handle_type(base), is = mor_handle_type(from);
 	bool both = was == S_IFDIR && is == S_IFDIR;
 
 	/* A directory of the stage where the tree has a link is shown where the link leads. */
-	if (was == S_IFLNK && is == S_IFDIR && mor_dir_join(origin, anew->origin, name) == 0 && mor_shop_link(anew->shop, origin))
+	if (was == S_IFLNK && is == S_IFDIR && mor_name_join(origin, anew->origin, name) == 0 && mor_shop_link(anew->shop, origin))
 		is = 0;
 	if (was && (!is || both))
-		status = put(anew, name, base, 0);
+		status = put_copy(anew, name, base, 0);
 	if (status == 0 && both) {
-		if (mor_dir_join(dest, anew->dest, name) < 0 || mor_dir_join(origin, anew->origin, name) < 0)
+		if (mor_name_join(dest, anew->dest, name) < 0 || mor_name_join(origin, anew->origin, name) < 0)
 			status = -ENAMETOOLONG;
 		else
-			status = show(anew->shop, dest, origin, from, -1, anew->depth + 1);
+			status = show_below(anew->shop, dest, origin, from, -1, anew->depth + 1);
 	}
 	mor_shop_close((int[]){ base, from }, 2);
 	return status;
 }
 
 /* What only the stage has, or has as another thing. */
-static int add(const struct anew *anew, const char *name)
+static int add_new(const struct anew *anew, const char *name)
 {
-	int there = mor_dir_entry(anew->room, name), from = -1, status = 0;
+	int there = mor_handle_entry(anew->room, name), from = -1, status = 0;
 
 	if (there < 0) {
-		from = mor_dir_entry(anew->from, name);
-		status = from < 0 ? -errno : put(anew, name, from, MOR_VIEW_SHOWN);
+		from = mor_handle_entry(anew->from, name);
+		status = from < 0 ? -errno : put_copy(anew, name, from, MOR_VIEW_SHOWN);
 	}
 	mor_shop_close((int[]){ there, from }, 2);
 	return status;
 }
 
 /* Each pass over names with its own function. A negative status comes with the failure, or is a -errno. */
-static int fill(const struct anew *anew, int dir, int (*each)(const struct anew *anew, const char *name))
+static int fill_room(const struct anew *anew, int dir, int (*each)(const struct anew *anew, const char *name))
 {
-	struct mor_scan scan;
+	struct mor_listing listing;
 	const char *name;
-	int status = dir < 0 ? 0 : mor_scan_begin(&scan, dir), ended;
+	int status = dir < 0 ? 0 : mor_listing_begin(&listing, dir), ended;
 
 	if (dir < 0 || status < 0)
 		return status;
-	while (status == 0 && (name = mor_scan_next(&scan))) {
+	while (status == 0 && (name = mor_listing_next(&listing))) {
 		status = each(anew, name);
 		if (status < 0 && !anew->shop->failure->step)
 			mor_shop_refused(anew->shop, -status, anew->dest, status == -ENOSPC ? "so many mounts for its entries"
 											    : "a mount for an entry of it");
 	}
-	ended = mor_scan_end(&scan);
+	ended = mor_listing_end(&listing);
 	return status < 0 ? status : ended;
 }
 
@@ -130,9 +130,9 @@ static int build_anew(struct mor_view_shop *shop, const struct anew *what, int a
 		return mor_shop_refused(shop, -anew.room, anew.dest, "a tmpfs");
 	status = mor_shop_note_mounts(shop, anew.dest);
 	if (status == 0)
-		status = fill(&anew, anew.base, keep);
+		status = fill_room(&anew, anew.base, keep_old);
 	if (status == 0)
-		status = fill(&anew, anew.from, add);
+		status = fill_room(&anew, anew.from, add_new);
 	if (status == 0 && way)
 		status = mor_dir_make_all(anew.room, way, 0755);
 	if (status == 0)
@@ -165,10 +165,10 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 }
 
 /* `origin`: the name by which its mounts are known. base: what lies below, -1: what is at `dest`. */
-static int show(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
+static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
 {
 	int at = mor_mount_open(shop->root, dest), status = 0, r = 0;
-	mode_t here = mor_dir_type(at), is = mor_dir_type(from);
+	mode_t here = mor_handle_type(at), is = mor_handle_type(from);
 
 	if (at < 0)
 		return mor_shop_refused(shop, -at, dest, "to open it");
@@ -198,11 +198,11 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 		mor_shop_close((int[]){ from, at }, 2);
 		return status < 0 ? mor_shop_refused(shop, -status, link->name, "a bind mount") : 0;
 	}
-	status = show(shop, link->real, link->real, from, -1, 0);
+	status = show_below(shop, link->real, link->real, from, -1, 0);
 	now = status < 0 ? -1 : mor_mount_open(shop->root, link->real);
 	at = status < 0 ? -1 : mor_mount_open(shop->root, link->name);
-	if (now >= 0 && mor_dir_type(at) == S_IFDIR)
-		status = show(shop, link->name, link->real, from, now, 0);
+	if (now >= 0 && mor_handle_type(at) == S_IFDIR)
+		status = show_below(shop, link->name, link->real, from, now, 0);
 	mor_shop_close((int[]){ from, now, at }, 3);
 	return status;
 }
@@ -219,7 +219,7 @@ static int make_place(struct mor_view_shop *shop, const char *name, bool directo
 
 static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 {
-	int status = make_place(shop, dest + 1, mor_dir_type(from) == S_IFDIR), at = -1;
+	int status = make_place(shop, dest + 1, mor_handle_type(from) == S_IFDIR), at = -1;
 
 	if (status == 0) {
 		at = mor_mount_open(shop->root, dest);
@@ -232,8 +232,8 @@ static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 /* One top-level name of the stage. What lies behind a link of that name comes with the links. */
 static int show_top(struct mor_view_shop *shop, const char *name)
 {
-	int from = mor_dir_entry(shop->stage, name), base = mor_dir_entry(shop->root, name), status = 0;
-	mode_t is = mor_dir_type(from), was = mor_dir_type(base);
+	int from = mor_handle_entry(shop->stage, name), base = mor_handle_entry(shop->root, name), status = 0;
+	mode_t is = mor_handle_type(from), was = mor_handle_type(base);
 	char dest[NAME_MAX + 2] = "/";
 
 	memcpy(dest + 1, name, strlen(name) + 1);
@@ -243,7 +243,7 @@ static int show_top(struct mor_view_shop *shop, const char *name)
 	} else if (is == S_IFLNK || !mor_shop_touch(shop, dest, was ? MOR_PLACE_OVER : MOR_PLACE_MADE)) {
 		status = mor_shop_blame(shop, EINVAL, dest, "cannot be part of a view");
 	} else {
-		status = was ? show(shop, dest, dest, from, -1, 0) : show_new(shop, dest, from);
+		status = was ? show_below(shop, dest, dest, from, -1, 0) : show_new(shop, dest, from);
 	}
 	mor_shop_close((int[]){ from, base }, 2);
 	return status;
@@ -251,17 +251,17 @@ static int show_top(struct mor_view_shop *shop, const char *name)
 
 int mor_shop_show(struct mor_view_shop *shop)
 {
-	struct mor_scan scan;
+	struct mor_listing listing;
 	const char *name;
 	int status = mor_shop_find_links(shop), ended; /* before anything is covered */
 
 	if (status == 0)
-		status = mor_scan_begin(&scan, shop->stage);
+		status = mor_listing_begin(&listing, shop->stage);
 	if (status != 0)
 		return shop->failure->step ? -1 : mor_shop_blame(shop, -status, "/", "the stage");
-	while (status == 0 && (name = mor_scan_next(&scan)))
+	while (status == 0 && (name = mor_listing_next(&listing)))
 		status = show_top(shop, name);
-	ended = mor_scan_end(&scan);
+	ended = mor_listing_end(&listing);
 	if (status == 0 && ended < 0)
 		status = mor_shop_blame(shop, -ended, "/", "the stage");
 	for (size_t i = 0; status == 0 && i < shop->link_count; i++)
@@ -293,7 +293,7 @@ bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir)
 static bool is_shown(const struct mor_view_shop *shop, const char *path)
 {
 	int kept = mor_shop_kept(shop, path), at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
-	bool shown = mor_dir_type(at) == S_IFDIR;
+	bool shown = mor_handle_type(at) == S_IFDIR;
 
 	mor_shop_close(&at, 1);
 	return shown;

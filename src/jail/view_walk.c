@@ -20,7 +20,7 @@
 #include "jail/view_dir.h"
 #include "jail/view_shop.h"
 
-struct walk {
+struct stage_walk {
 	struct mor_view_shop *shop;
 	const char *source, *dest; /* the directory's names: below the stage, in the tree */
 	int from, base;
@@ -49,32 +49,32 @@ static int note_link(struct mor_view_shop *shop, const char *source, const char 
 	return 0;
 }
 
-static int look_at(const struct walk *walk, const char *name);
+static int look_at(const struct stage_walk *walk, const char *name);
 
-static int blame_stage(const struct walk *walk, int error)
+static int blame_stage(const struct stage_walk *walk, int error)
 {
 	return mor_shop_blame(walk->shop, error, walk->dest, "its directory in the stage");
 }
 
 /* Takes walk->from, which was opened to be read; -1: with errno. links: what the directory counts as links to it. Where that
  * is kept at all, it is two, and one for each directory inside: the last of them is the end of our interest. */
-static int walk_down(const struct walk *walk, nlink_t links)
+static int walk_down(const struct stage_walk *walk, nlink_t links)
 {
-	struct mor_scan scan;
+	struct mor_listing listing;
 	const char *name;
 	int status, ended;
 
 	if (walk->from < 0)
 		return blame_stage(walk, errno);
-	mor_scan_take(&scan, walk->from);
+	mor_listing_take(&listing, walk->from);
 	status = walk->depth > MOR_VIEW_DEPTH ? blame_stage(walk, ENAMETOOLONG) : 0;
-	while (status == 0 && links != 2 && (name = mor_scan_next(&scan))) {
-		if (scan.type == DT_DIR || scan.type == DT_UNKNOWN)
+	while (status == 0 && links != 2 && (name = mor_listing_next(&listing))) {
+		if (listing.type == DT_DIR || listing.type == DT_UNKNOWN)
 			status = look_at(walk, name);
-		if (scan.type == DT_DIR && links > 2)
+		if (listing.type == DT_DIR && links > 2)
 			links--;
 	}
-	ended = mor_scan_end(&scan);
+	ended = mor_listing_end(&listing);
 	return status == 0 && ended < 0 ? blame_stage(walk, -ended) : status;
 }
 
@@ -106,11 +106,11 @@ static int follow(const struct mor_view_shop *shop, const char *link, char real[
 }
 
 /* A directory of the stage whose name is a link in the tree; one that leads to no directory is simply covered. */
-static int look_behind(const struct walk *walk, const char *name, const char *source, const char *link, nlink_t links)
+static int look_behind(const struct stage_walk *walk, const char *name, const char *source, const char *link, nlink_t links)
 {
 	char real[PATH_MAX];
 	int target = follow(walk->shop, link, real), status;
-	struct walk next = { walk->shop, source, real, -1, target, walk->depth + 1 };
+	struct stage_walk next = { walk->shop, source, real, -1, target, walk->depth + 1 };
 
 	if (target < 0)
 		return 0;
@@ -126,10 +126,10 @@ static int look_behind(const struct walk *walk, const char *name, const char *so
 	return status;
 }
 
-static int look_into(const struct walk *walk, const char *name, const char *source, const char *dest, nlink_t links)
+static int look_into(const struct stage_walk *walk, const char *name, const char *source, const char *dest, nlink_t links)
 {
 	int base = openat(walk->base, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
-	struct walk next = { walk->shop, source, dest, -1, base, walk->depth + 1 };
+	struct stage_walk next = { walk->shop, source, dest, -1, base, walk->depth + 1 };
 
 	if (base < 0)
 		return 0; /* it was there a moment ago */
@@ -139,7 +139,7 @@ static int look_into(const struct walk *walk, const char *name, const char *sour
 	return status;
 }
 
-static int look_at(const struct walk *walk, const char *name)
+static int look_at(const struct stage_walk *walk, const char *name)
 {
 	char source[PATH_MAX], dest[PATH_MAX];
 	struct stat is, was;
@@ -151,7 +151,7 @@ static int look_at(const struct walk *walk, const char *name)
 	open = S_ISDIR(was.st_mode) && mor_shop_is_open(walk->base, name, X_OK);
 	if (open && is.st_nlink == 2)
 		return 0;
-	if (mor_dir_join(source, walk->source, name) < 0 || mor_dir_join(dest, walk->dest, name) < 0)
+	if (mor_name_join(source, walk->source, name) < 0 || mor_name_join(dest, walk->dest, name) < 0)
 		return mor_shop_blame(walk->shop, ENAMETOOLONG, walk->dest, "what is below it");
 	if (S_ISLNK(was.st_mode))
 		return look_behind(walk, name, source, dest, is.st_nlink);
@@ -170,7 +170,7 @@ static bool is_plain(const struct mor_view_shop *shop, const char *path)
 	char inside[PATH_MAX];
 	int fd;
 
-	if (mor_dir_join(inside, path, ".") < 0) /* "." asks for the right to look into it, too */
+	if (mor_name_join(inside, path, ".") < 0) /* "." asks for the right to look into it, too */
 		return false;
 	fd = (int)syscall(SYS_openat2, shop->root, inside, &how, sizeof(how));
 	if (fd < 0)
@@ -193,7 +193,7 @@ static bool all_plain(const struct mor_view_shop *shop)
 
 int mor_shop_find_links(struct mor_view_shop *shop)
 {
-	struct walk walk = { shop, "", "", -1, shop->root, 0 };
+	struct stage_walk walk = { shop, "", "", -1, shop->root, 0 };
 
 	if (all_plain(shop))
 		return 0;

@@ -45,7 +45,7 @@ struct within {
 	int spaces[KINDS], proc;
 };
 
-static int refuse(struct within *within, int error, const char *what)
+static int refuse_within(struct within *within, int error, const char *what)
 {
 	return mor_setup_fail(&within->launch->failure, MOR_AT_NAMESPACE, error, "level t1: %s", what);
 }
@@ -76,7 +76,7 @@ static void close_others(int but)
 }
 
 /* Stays on as the plugin's neighbour, with nothing open and closed to everybody. */
-static _Noreturn void keep(struct within *within)
+static _Noreturn void keep_company(struct within *within)
 {
 	struct mor_setup_failure *failure = &within->launch->failure;
 	int talk = within->talk[1];
@@ -87,7 +87,7 @@ static _Noreturn void keep(struct within *within)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if (mor_map_users(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(talk, failure) < 0 ||
+	if (mor_users_map(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(talk, failure) < 0 ||
 	    mor_confine_init(within->plan, failure) < 0 || stat(".", &within->launch->root) < 0)
 		_exit(127);
 	/* The plugin may start while the last step makes us wait: before that nothing is left here that it could covet, and we
@@ -111,16 +111,16 @@ static int hear_keeper(struct within *within)
 		return 0;
 	mor_wait_child(within->keeper, 0, &ended);
 	within->keeper = 0;
-	return within->launch->failure.step ? -1 : refuse(within, EIO, "the first process of the new namespaces was killed");
+	return within->launch->failure.step ? -1 : refuse_within(within, EIO, "the first process of the new namespaces was killed");
 }
 
 static int start_keeper(struct within *within)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, within->talk) < 0)
-		return refuse(within, errno, "no socket to be had");
+		return refuse_within(within, errno, "no socket to be had");
 	within->keeper = (pid_t)syscall(SYS_clone, (unsigned long)within->namespaces | SIGCHLD, 0, 0, 0, 0);
 	if (within->keeper == 0)
-		keep(within);
+		keep_company(within);
 	if (within->keeper < 0)
 		return mor_confine_refused(within->namespaces, errno, &within->launch->failure);
 	mor_fd_close(&within->talk[1]);
@@ -139,12 +139,12 @@ static int take_hold(struct within *within)
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)within->keeper, kinds[i].name);
 		within->spaces[i] = open(path, O_RDONLY | O_CLOEXEC);
 		if (within->spaces[i] < 0)
-			return refuse(within, errno, "/proc does not show the new namespaces");
+			return refuse_within(within, errno, "/proc does not show the new namespaces");
 	}
 	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)within->keeper);
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
-		return refuse(within, errno, "/proc does not show the new tree");
+		return refuse_within(within, errno, "/proc does not show the new tree");
 	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
 	send(within->talk[0], "", 1, MSG_NOSIGNAL);
 	return 0;
@@ -167,7 +167,7 @@ static int wait_until_alone(struct within *within)
 		return 0;
 	if (hear_keeper(within) < 0)
 		return -1;
-	return is_alone(within) ? 0 : refuse(within, EBUSY, "the host's tree does not go away");
+	return is_alone(within) ? 0 : refuse_within(within, EBUSY, "the host's tree does not go away");
 }
 
 static _Noreturn void be_plugin(struct within *within)
@@ -179,11 +179,11 @@ static _Noreturn void be_plugin(struct within *within)
 
 /* One may not move into a PID namespace, only have children there: hence one that joins, and its child. That is made a
  * child of the guardian, its sibling. */
-static _Noreturn void join(struct within *within)
+static _Noreturn void join_namespaces(struct within *within)
 {
 	for (int i = 0; i < KINDS; i++) {
 		if (within->spaces[i] >= 0 && setns(within->spaces[i], (int)kinds[i].flag) < 0) {
-			refuse(within, errno, "the kernel refuses to join the new namespaces");
+			refuse_within(within, errno, "the kernel refuses to join the new namespaces");
 			_exit(127);
 		}
 	}
@@ -205,7 +205,7 @@ static int start_plugin(struct within *within)
 	within->plugin = -1;
 	pid = vfork();
 	if (pid == 0)
-		join(within);
+		join_namespaces(within);
 	if (pid < 0)
 		return mor_setup_fail(&within->launch->failure, MOR_AT_FORK, errno, "cannot start a process");
 	mor_wait_child(pid, 0, &ended);

@@ -12,7 +12,7 @@ static bool sooner(const struct mor_timer *a, const struct mor_timer *b)
 	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
 }
 
-static void put(struct mor_loop *loop, size_t at, struct mor_timer *timer)
+static void put_timer(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 {
 	loop->heap[at] = timer;
 	timer->index = at + 1;
@@ -25,7 +25,7 @@ static size_t sift_up(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 
 		if (!sooner(timer, loop->heap[parent]))
 			break;
-		put(loop, at, loop->heap[parent]);
+		put_timer(loop, at, loop->heap[parent]);
 		at = parent;
 	}
 	return at;
@@ -42,7 +42,7 @@ static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *time
 			child++;
 		if (!sooner(loop->heap[child], timer))
 			return at;
-		put(loop, at, loop->heap[child]);
+		put_timer(loop, at, loop->heap[child]);
 		at = child;
 	}
 }
@@ -51,7 +51,7 @@ static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *time
 static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 {
 	at = sift_up(loop, at, timer);
-	put(loop, sift_down(loop, at, timer), timer);
+	put_timer(loop, sift_down(loop, at, timer), timer);
 }
 
 static int make_room(struct mor_loop *loop)

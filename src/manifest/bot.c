@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/near.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/bot_inside.h"
 #include "manifest/internal.h"
@@ -22,14 +23,14 @@
 
 /* ---- texts and lists ---- */
 
-void mor_bot_plugin_fini(struct mor_bot_plugin *plugin)
+void mor_botfile_plugin_fini(struct mor_botfile_plugin *plugin)
 {
 	mor_free(plugin->name);
 	mor_free(plugin->cwd);
 	mor_texts_free(plugin->argv);
 	mor_texts_free(plugin->env);
 	mor_texts_free(plugin->set);
-	*plugin = (struct mor_bot_plugin){ 0 };
+	*plugin = (struct mor_botfile_plugin){ 0 };
 }
 
 static bool same_list(char **a, char **b)
@@ -41,18 +42,18 @@ static bool same_list(char **a, char **b)
 	return (!a || !a[i]) && (!b || !b[i]);
 }
 
-bool mor_bot_plugin_same(const struct mor_bot_plugin *a, const struct mor_bot_plugin *b)
+bool mor_botfile_plugin_same(const struct mor_botfile_plugin *a, const struct mor_botfile_plugin *b)
 {
 	return same_list(a->argv, b->argv) && same_list(a->env, b->env) && same_list(a->set, b->set) &&
 	       a->auto_restart == b->auto_restart;
 }
 
-struct mor_bot *mor_bot_free(struct mor_bot *bot)
+struct mor_botfile *mor_botfile_free(struct mor_botfile *bot)
 {
 	for (size_t i = 0; bot && i < bot->count; i++)
-		mor_bot_plugin_fini(&bot->plugins[i]);
+		mor_botfile_plugin_fini(&bot->plugins[i]);
 	if (bot) {
-		mor_bot_network_fini(&bot->network);
+		mor_botfile_network_fini(&bot->network);
 		mor_free(bot->plugins);
 		mor_texts_free(bot->warnings);
 	}
@@ -60,20 +61,20 @@ struct mor_bot *mor_bot_free(struct mor_bot *bot)
 	return NULL;
 }
 
-int mor_bot_no_memory(const struct mor_bot_reading *r)
+int mor_botfile_no_memory(const struct mor_botfile_reading *r)
 {
 	return mor_fail_memory_of(r->err, r->shown);
 }
 
 /* Takes `text`; NULL is a failed allocation. */
-static int push(const struct mor_bot_reading *r, char ***list, char *text)
+static int push(const struct mor_botfile_reading *r, char ***list, char *text)
 {
-	return mor_texts_push(list, text) < 0 ? mor_bot_no_memory(r) : 0;
+	return mor_texts_push(list, text) < 0 ? mor_botfile_no_memory(r) : 0;
 }
 
-static int pushf(const struct mor_bot_reading *r, char ***list, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static int pushf(const struct mor_bot_reading *r, char ***list, const char *format, ...)
+static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	va_list args;
@@ -86,11 +87,11 @@ static int pushf(const struct mor_bot_reading *r, char ***list, const char *form
 
 /* ---- where something stands ---- */
 
-struct mor_bot_place mor_bot_place(const struct mor_bot_reading *r, const char *path, const char *under, const char *key)
+struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf name = MOR_BUF_INIT;
 	const struct mor_value *at = NULL;
-	struct mor_bot_place place = { 0 };
+	struct mor_botfile_place place = { 0 };
 	size_t known;
 
 	mor_buf_printf(&name, "%s%s%s", path, under ? "." : "", under ? under : "");
@@ -110,30 +111,30 @@ struct mor_bot_place mor_bot_place(const struct mor_bot_reading *r, const char *
 
 /* ---- keys ---- */
 
-static const struct mor_bot_key bridge_keys[] = {
-	{ "enabled", MOR_BOT_IS(BOOL), "true or false" },
-	{ "plugins", MOR_BOT_IS(OBJECT), "a table of plugins: [" PLUGINS ".NAME]" },
+static const struct mor_botfile_key bridge_keys[] = {
+	{ "enabled", MOR_BOTFILE_IS(BOOL), "true or false" },
+	{ "plugins", MOR_BOTFILE_IS(OBJECT), "a table of plugins: [" PLUGINS ".NAME]" },
 	{ 0 },
 };
-static const struct mor_bot_key plugin_keys[] = {
-	{ "command", MOR_BOT_IS(STRING), "a string: the program, without its arguments" },
-	{ "args", MOR_BOT_IS(ARRAY), "an array of strings" },
-	{ "cwd", MOR_BOT_IS(STRING), "a string: a directory" },
-	{ "env", MOR_BOT_IS(OBJECT), "a table of strings" },
-	{ "auto_restart", MOR_BOT_IS(BOOL), "true or false" },
-	{ "max_restarts", MOR_BOT_IS(NUMBER), "a whole number from 0 to 64" },
-	{ "priority", MOR_BOT_IS(NUMBER), "a whole number; smaller is earlier" },
-	{ "timeout", MOR_BOT_IS(STRING) | MOR_BOT_IS(NUMBER) | MOR_BOT_IS(OBJECT), "a duration such as \"60s\", or { handle = \"60s\", matches = \"5s\" }" },
-	{ "prefilter", MOR_BOT_IS(BOOL), "true or false" },
-	{ "enabled", MOR_BOT_IS(BOOL), "true or false" },
+static const struct mor_botfile_key plugin_keys[] = {
+	{ "command", MOR_BOTFILE_IS(STRING), "a string: the program, without its arguments" },
+	{ "args", MOR_BOTFILE_IS(ARRAY), "an array of strings" },
+	{ "cwd", MOR_BOTFILE_IS(STRING), "a string: a directory" },
+	{ "env", MOR_BOTFILE_IS(OBJECT), "a table of strings" },
+	{ "auto_restart", MOR_BOTFILE_IS(BOOL), "true or false" },
+	{ "max_restarts", MOR_BOTFILE_IS(NUMBER), "a whole number from 0 to 64" },
+	{ "priority", MOR_BOTFILE_IS(NUMBER), "a whole number; smaller is earlier" },
+	{ "timeout", MOR_BOTFILE_IS(STRING) | MOR_BOTFILE_IS(NUMBER) | MOR_BOTFILE_IS(OBJECT), "a duration such as \"60s\", or { handle = \"60s\", matches = \"5s\" }" },
+	{ "prefilter", MOR_BOTFILE_IS(BOOL), "true or false" },
+	{ "enabled", MOR_BOTFILE_IS(BOOL), "true or false" },
 	{ 0 },
 };
 
 /* Ignored by the real bridge, so it cannot be wrong to have one; but it may be a slip. */
-static int warn_unknown(struct mor_bot_reading *r, const struct mor_bot_key *keys, const char *path, const char *under,
+static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const char *path, const char *under,
 			const char *name)
 {
-	struct mor_bot_place place = mor_bot_place(r, path, under, name);
+	struct mor_botfile_place place = mor_botfile_place(r, path, under, name);
 	struct mor_nearest near = { .word = name };
 
 	for (; keys->name; keys++)
@@ -144,45 +145,45 @@ static int warn_unknown(struct mor_bot_reading *r, const struct mor_bot_key *key
 	return pushf(r, &r->bot->warnings, "%s is not known and ignored", place.shown);
 }
 
-int mor_bot_wrong(const struct mor_bot_reading *r, const char *path, const char *under, const char *key, const char *wanted)
+int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key, const char *wanted)
 {
-	return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be %s", mor_bot_place(r, path, under, key).shown, wanted);
+	return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be %s", mor_botfile_place(r, path, under, key).shown, wanted);
 }
 
-static int wrong(const struct mor_bot_reading *r, const char *under, const char *key, const char *wanted)
+static int wrong_key(const struct mor_botfile_reading *r, const char *under, const char *key, const char *wanted)
 {
-	return mor_bot_wrong(r, PLUGINS, under, key, wanted);
+	return mor_botfile_wrong(r, PLUGINS, under, key, wanted);
 }
 
-int mor_bot_check_keys(struct mor_bot_reading *r, const struct mor_bot_key *keys, const struct mor_value *table, const char *path,
+int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const struct mor_value *table, const char *path,
 		       const char *under)
 {
 	struct mor_json_iter it = mor_json_iter(table);
 	int status = 0;
 
 	while (status == 0 && mor_json_next(&it)) {
-		const struct mor_bot_key *key = keys;
+		const struct mor_botfile_key *key = keys;
 
 		while (key->name && !mor_slice_is(it.name, key->name))
 			key++;
 		if (!key->name)
 			status = warn_unknown(r, keys, path, under, it.name.ptr);
 		else if (!(key->types & (1u << mor_json_type(it.value))))
-			status = mor_bot_wrong(r, path, under, key->name, key->wanted);
+			status = mor_botfile_wrong(r, path, under, key->name, key->wanted);
 	}
 	return status;
 }
 
 static const char *wanted_of(const char *name)
 {
-	const struct mor_bot_key *key = plugin_keys;
+	const struct mor_botfile_key *key = plugin_keys;
 
 	while (strcmp(key->name, name) != 0)
 		key++;
 	return key->wanted;
 }
 
-const char *mor_bot_word(const struct mor_value *value)
+const char *mor_botfile_word(const struct mor_value *value)
 {
 	struct mor_slice text = mor_json_string(value);
 
@@ -192,7 +193,7 @@ const char *mor_bot_word(const struct mor_value *value)
 /* ---- one plugin ---- */
 
 /* Unknown keys are only warnings, and an error hides those: a slip is told here. */
-static int no_command(const struct mor_bot_reading *r, const struct mor_value *table, const char *plugin)
+static int no_command(const struct mor_botfile_reading *r, const struct mor_value *table, const char *plugin)
 {
 	struct mor_json_iter it = mor_json_iter(table);
 	struct mor_nearest near = { .word = "command" };
@@ -202,55 +203,55 @@ static int no_command(const struct mor_bot_reading *r, const struct mor_value *t
 		mor_nearest_offer(&near, it.name.ptr);
 	slip = mor_nearest_best(&near);
 	return mor_fail(r->err, MORTISE_EMANIFEST, "%s is missing: name the program to run%s%s%s",
-			mor_bot_place(r, PLUGINS, plugin, "command").shown, slip ? " (there is \"" : "", slip ? slip : "",
+			mor_botfile_place(r, PLUGINS, plugin, "command").shown, slip ? " (there is \"" : "", slip ? slip : "",
 			slip ? "\", which is not known)" : "");
 }
 
 /* A relative command is relative to where it will run, as for execvp() after chdir(). */
-static int read_command(const struct mor_bot_reading *r, const struct mor_value *table, struct mor_bot_plugin *plugin)
+static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
 {
-	const char *command = mor_bot_word(mor_json_get(table, "command"));
+	const char *command = mor_botfile_word(mor_json_get(table, "command"));
 	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "args"));
 	int status;
 
 	if (!mor_json_get(table, "command"))
 		return no_command(r, table, plugin->name);
 	if (!command || !*command)
-		return wrong(r, plugin->name, "command", wanted_of("command"));
+		return wrong_key(r, plugin->name, "command", wanted_of("command"));
 	status = push(r, &plugin->argv, strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
 	while (status == 0 && mor_json_next(&it)) {
-		if (!mor_bot_word(it.value))
-			return wrong(r, plugin->name, "args", wanted_of("args"));
-		status = push(r, &plugin->argv, mor_strdup(mor_bot_word(it.value)));
+		if (!mor_botfile_word(it.value))
+			return wrong_key(r, plugin->name, "args", wanted_of("args"));
+		status = push(r, &plugin->argv, mor_strdup(mor_botfile_word(it.value)));
 	}
 	return status;
 }
 
-static int read_env(const struct mor_bot_reading *r, const struct mor_value *table, struct mor_bot_plugin *plugin)
+static int read_env(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "env"));
 	int status = 0;
 
 	while (status == 0 && mor_json_next(&it)) {
-		if (!mor_bot_word(it.value) || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
-			return wrong(r, plugin->name, "env", "a table from names to strings: { NAME = \"value\" }");
-		status = pushf(r, &plugin->env, "%s=%s", it.name.ptr, mor_bot_word(it.value));
+		if (!mor_botfile_word(it.value) || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
+			return wrong_key(r, plugin->name, "env", "a table from names to strings: { NAME = \"value\" }");
+		status = pushf(r, &plugin->env, "%s=%s", it.name.ptr, mor_botfile_word(it.value));
 	}
 	return status;
 }
 
 /* Settings take text, and judge it once more; here it is judged because here is the line. */
-static int push_timeout(const struct mor_bot_reading *r, struct mor_bot_plugin *plugin, const char *method, const struct mor_value *value)
+static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin, const char *method, const struct mor_value *value)
 {
 	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 	uint32_t ms;
 
 	if (!text.ptr || !mor_parse_duration_ms(text, &ms) || ms == 0)
-		return wrong(r, plugin->name, "timeout", wanted_of("timeout"));
+		return wrong_key(r, plugin->name, "timeout", wanted_of("timeout"));
 	return pushf(r, &plugin->set, "timeouts.%s=%ums", method, ms);
 }
 
-static int read_timeout(const struct mor_bot_reading *r, const struct mor_value *table, struct mor_bot_plugin *plugin)
+static int read_timeout(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
 {
 	const struct mor_value *timeout = mor_json_get(table, "timeout");
 	struct mor_json_iter it = mor_json_iter(timeout);
@@ -262,21 +263,21 @@ static int read_timeout(const struct mor_bot_reading *r, const struct mor_value 
 		return push_timeout(r, plugin, "handle", timeout);
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_text_in(it.name, "metadata|matches|handle|lifecycle"))
-			return wrong(r, plugin->name, "timeout", "a table whose keys are handle, matches, lifecycle or metadata");
+			return wrong_key(r, plugin->name, "timeout", "a table whose keys are handle, matches, lifecycle or metadata");
 		status = push_timeout(r, plugin, it.name.ptr, it.value);
 	}
 	return status;
 }
 
-static int read_numbers(const struct mor_bot_reading *r, const struct mor_value *table, struct mor_bot_plugin *plugin)
+static int read_numbers(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
 {
 	const struct mor_value *restarts = mor_json_get(table, "max_restarts"), *priority = mor_json_get(table, "priority");
 	int64_t most = restarts ? mor_json_int(restarts, -1) : DEFAULT_RESTARTS;
 
 	if (most < 0 || most > MOST_RESTARTS)
-		return wrong(r, plugin->name, "max_restarts", wanted_of("max_restarts"));
+		return wrong_key(r, plugin->name, "max_restarts", wanted_of("max_restarts"));
 	if (priority && !mor_json_is_int(priority))
-		return wrong(r, plugin->name, "priority", wanted_of("priority"));
+		return wrong_key(r, plugin->name, "priority", wanted_of("priority"));
 	plugin->priority = mor_json_int(priority, DEFAULT_PRIORITY);
 	plugin->auto_restart = mor_json_bool(mor_json_get(table, "auto_restart"), false);
 	plugin->prefilter = mor_json_bool(mor_json_get(table, "prefilter"), false);
@@ -284,7 +285,7 @@ static int read_numbers(const struct mor_bot_reading *r, const struct mor_value 
 	return pushf(r, &plugin->set, "restart.intensity=%lld", (long long)most);
 }
 
-static int push_cwd(const struct mor_bot_reading *r, struct mor_bot_plugin *plugin)
+static int push_cwd(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 
@@ -293,29 +294,29 @@ static int push_cwd(const struct mor_bot_reading *r, struct mor_bot_plugin *plug
 	return push(r, &plugin->set, mor_buf_detach(&json));
 }
 
-static int read_plugin(struct mor_bot_reading *r, struct mor_slice name, const struct mor_value *table)
+static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, const struct mor_value *table)
 {
-	struct mor_bot_plugin *plugin = &r->bot->plugins[r->bot->count++];
+	struct mor_botfile_plugin *plugin = &r->bot->plugins[r->bot->count++];
 	const struct mor_value *cwd = mor_json_get(table, "cwd");
-	struct mor_bot_place place;
+	struct mor_botfile_place place;
 	int status;
 
 	plugin->name = mor_strndup(name.ptr, name.len);
 	if (!plugin->name)
-		return mor_bot_no_memory(r);
-	place = mor_bot_place(r, PLUGINS, plugin->name, NULL);
+		return mor_botfile_no_memory(r);
+	place = mor_botfile_place(r, PLUGINS, plugin->name, NULL);
 	plugin->line = place.line;
 	plugin->column = place.column;
 	if (!name.len || mor_json_type(table) != MOR_JSON_OBJECT)
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be a table with a name: [" PLUGINS ".NAME]", place.shown);
-	status = mor_bot_check_keys(r, plugin_keys, table, PLUGINS, plugin->name);
+	status = mor_botfile_check_keys(r, plugin_keys, table, PLUGINS, plugin->name);
 	if (status < 0)
 		return status;
-	if (cwd && !mor_bot_word(cwd))
-		return wrong(r, plugin->name, "cwd", wanted_of("cwd"));
-	plugin->cwd = cwd && *mor_bot_word(cwd) ? mor_path_join(r->dir, mor_bot_word(cwd)) : mor_strdup(r->dir);
+	if (cwd && !mor_botfile_word(cwd))
+		return wrong_key(r, plugin->name, "cwd", wanted_of("cwd"));
+	plugin->cwd = cwd && *mor_botfile_word(cwd) ? mor_path_join(r->dir, mor_botfile_word(cwd)) : mor_strdup(r->dir);
 	if (!plugin->cwd)
-		return mor_bot_no_memory(r);
+		return mor_botfile_no_memory(r);
 	if ((status = read_command(r, table, plugin)) < 0 || (status = read_env(r, table, plugin)) < 0 ||
 	    (status = push_cwd(r, plugin)) < 0 || (status = read_timeout(r, table, plugin)) < 0 ||
 	    (status = read_numbers(r, table, plugin)) < 0)
@@ -328,7 +329,7 @@ static int read_plugin(struct mor_bot_reading *r, struct mor_slice name, const s
 /* Two in one place cannot be, so the order does not depend on how the sort works. */
 static int compare(const void *a, const void *b)
 {
-	const struct mor_bot_plugin *one = a, *other = b;
+	const struct mor_botfile_plugin *one = a, *other = b;
 
 	if (one->priority != other->priority)
 		return one->priority < other->priority ? -1 : 1;
@@ -338,10 +339,10 @@ static int compare(const void *a, const void *b)
 }
 
 /* The real bridge is off unless it is turned on. Whoever runs this command has asked for it, so only a plain "no" is one. */
-static int check_enabled(struct mor_bot_reading *r, const struct mor_value *bridge)
+static int check_enabled(struct mor_botfile_reading *r, const struct mor_value *bridge)
 {
 	const struct mor_value *enabled = mor_json_get(bridge, "enabled");
-	struct mor_bot_place place = mor_bot_place(r, SECTION, NULL, "enabled");
+	struct mor_botfile_place place = mor_botfile_place(r, SECTION, NULL, "enabled");
 
 	if (!enabled)
 		return pushf(r, &r->bot->warnings, "%s is missing and taken as true here; Ayiou itself takes it as false: write "
@@ -351,7 +352,7 @@ static int check_enabled(struct mor_bot_reading *r, const struct mor_value *brid
 	return 0;
 }
 
-static int read_bridge(struct mor_bot_reading *r)
+static int read_bridge(struct mor_botfile_reading *r)
 {
 	const struct mor_value *bridge = mor_json_get(mor_doc_root(r->doc), SECTION);
 	const struct mor_value *plugins = mor_json_get(bridge, "plugins");
@@ -361,17 +362,17 @@ static int read_bridge(struct mor_bot_reading *r)
 	if (mor_json_type(bridge) != MOR_JSON_OBJECT)
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s:1:1: [" SECTION "] is missing: write it with its plugins, "
 				"[" PLUGINS ".NAME] command = \"…\"", r->shown);
-	status = mor_bot_check_keys(r, bridge_keys, bridge, SECTION, NULL);
+	status = mor_botfile_check_keys(r, bridge_keys, bridge, SECTION, NULL);
 	if (status == 0)
 		status = check_enabled(r, bridge);
 	if (status < 0)
 		return status;
 	if (mor_json_size(plugins) == 0)
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s names no plugin: add [" PLUGINS ".NAME] with a command",
-				mor_bot_place(r, SECTION, NULL, NULL).shown);
+				mor_botfile_place(r, SECTION, NULL, NULL).shown);
 	r->bot->plugins = mor_zalloc(mor_json_size(plugins) * sizeof(*r->bot->plugins));
 	if (!r->bot->plugins)
-		return mor_bot_no_memory(r);
+		return mor_botfile_no_memory(r);
 	while (status == 0 && mor_json_next(&it))
 		status = read_plugin(r, it.name, it.value);
 	if (status == 0)
@@ -381,7 +382,7 @@ static int read_bridge(struct mor_bot_reading *r)
 
 /* ---- the file ---- */
 
-static int parse(struct mor_bot_reading *r, const char *text, size_t len)
+static int parse_bot(struct mor_botfile_reading *r, const char *text, size_t len)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, lines = MOR_BUF_INIT;
 	bool bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
@@ -398,7 +399,7 @@ static int parse(struct mor_bot_reading *r, const char *text, size_t len)
 	return status < 0 ? mor_fail(r->err, status, "%s: %s", r->shown, why.text) : 0;
 }
 
-static int read_file(struct mor_bot_reading *r)
+static int read_file(struct mor_botfile_reading *r)
 {
 	MOR_CLEAN_TEXT char *absolute = mor_path_absolute(r->shown);
 	MOR_CLEAN_TEXT char *text = NULL;
@@ -406,36 +407,36 @@ static int read_file(struct mor_bot_reading *r)
 	int status;
 
 	if (!absolute)
-		return mor_bot_no_memory(r);
+		return mor_botfile_no_memory(r);
 	len = (size_t)(strrchr(absolute, '/') - absolute);
 	r->dir = mor_strndup(absolute, len ? len : 1);
 	if (!r->dir)
-		return mor_bot_no_memory(r);
-	status = mor_path_read(absolute, r->shown, &text, &len, r->err);
+		return mor_botfile_no_memory(r);
+	status = mor_manifest_read_file(absolute, r->shown, &text, &len, r->err);
 	if (status == 0)
 		return mor_fail(r->err, MORTISE_ENOTFOUND, "%s: no such file: name the bot's TOML file", r->shown);
-	return status < 0 ? status : parse(r, text, len);
+	return status < 0 ? status : parse_bot(r, text, len);
 }
 
-int mor_bot_load(const char *path, struct mor_bot **ret, mortise_error *err)
+int mor_botfile_load(const char *path, struct mor_botfile **ret, mortise_error *err)
 {
-	struct mor_bot_reading r = { .shown = path, .err = err };
+	struct mor_botfile_reading r = { .shown = path, .err = err };
 	int status;
 
 	r.bot = mor_zalloc(sizeof(*r.bot));
 	if (!r.bot)
-		return mor_bot_no_memory(&r);
+		return mor_botfile_no_memory(&r);
 	status = read_file(&r);
 	if (status == 0)
 		status = read_bridge(&r);
 	if (status == 0)
-		status = mor_bot_read_network(&r);
+		status = mor_botfile_read_network(&r);
 	mor_free(r.dir);
 	mor_doc_free(r.doc);
 	mor_doc_free(r.lines);
 	if (status == 0)
 		*ret = r.bot;
 	else
-		mor_bot_free(r.bot);
+		mor_botfile_free(r.bot);
 	return status;
 }

@@ -39,7 +39,7 @@
 
 #include "base/url.h"
 
-struct mor_bot_plugin {
+struct mor_botfile_plugin {
 	char *name;   /* its key in the file: who it is                                               */
 	char **argv;  /* command and args, NULL-terminated; a command with a slash is absolute        */
 	char **env;   /* NAME=VALUE, NULL-terminated; or NULL                                         */
@@ -51,27 +51,27 @@ struct mor_bot_plugin {
 };
 
 /* [bot]. Texts are NULL where they are not given, paths absolute. */
-struct mor_bot_network {
+struct mor_botfile_network {
 	char *name, *access_token;
 	struct mor_url *connect, *listen; /* ws_url, listen */
 	char *ca_file, *cert_file, *key_file;
 	uint32_t api_ms, ping_ms;
 };
 
-struct mor_bot {
-	struct mor_bot_network network;
-	struct mor_bot_plugin *plugins; /* in the order of their turns */
+struct mor_botfile {
+	struct mor_botfile_network network;
+	struct mor_botfile_plugin *plugins; /* in the order of their turns */
 	size_t count;
 	char **warnings; /* NULL-terminated, or NULL */
 };
 
 /* MORTISE_ENOTFOUND; MORTISE_EMANIFEST with file, line, column, key and remedy: also where the bridge is disabled, or
  * has no plugins. */
-int mor_bot_load(const char *path, struct mor_bot **ret, mortise_error *err);
-struct mor_bot *mor_bot_free(struct mor_bot *bot); /* NULL is fine; returns NULL */
-void mor_bot_plugin_fini(struct mor_bot_plugin *plugin);
+int mor_botfile_load(const char *path, struct mor_botfile **ret, mortise_error *err);
+struct mor_botfile *mor_botfile_free(struct mor_botfile *bot); /* NULL is fine; returns NULL */
+void mor_botfile_plugin_fini(struct mor_botfile_plugin *plugin);
 /* Would a process that runs by one also do for the other? Priority and prefilter are the bot's business, not the process's. */
-bool mor_bot_plugin_same(const struct mor_bot_plugin *a, const struct mor_bot_plugin *b);
-bool mor_bot_network_same(const struct mor_bot_network *a, const struct mor_bot_network *b);
+bool mor_botfile_plugin_same(const struct mor_botfile_plugin *a, const struct mor_botfile_plugin *b);
+bool mor_botfile_network_same(const struct mor_botfile_network *a, const struct mor_botfile_network *b);
 
 #endif

@@ -7,41 +7,41 @@
 #include "wire/json.h"
 
 /* One file under way. */
-struct mor_bot_reading {
+struct mor_botfile_reading {
 	const char *shown;
 	char *dir; /* absolute */
 	struct mor_doc *doc, *lines;
-	struct mor_bot *bot;
+	struct mor_botfile *bot;
 	mortise_error *err;
 };
 
-struct mor_bot_place {
+struct mor_botfile_place {
 	unsigned line, column;
 	char shown[256]; /* "FILE:LINE:COLUMN: KEY" */
 };
 
-#define MOR_BOT_IS(type) (1u << MOR_JSON_##type)
+#define MOR_BOTFILE_IS(type) (1u << MOR_JSON_##type)
 
-struct mor_bot_key {
+struct mor_botfile_key {
 	const char *name;
-	unsigned types; /* MOR_BOT_IS(), one or several */
+	unsigned types; /* MOR_BOTFILE_IS(), one or several */
 	const char *wanted;
 };
 
 /* `path` is a section, or what holds several; `under` one of these; `under` and `key` may be NULL. A key that is missing is
  * looked for where it should stand. */
-struct mor_bot_place mor_bot_place(const struct mor_bot_reading *r, const char *path, const char *under, const char *key);
+struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key);
 /* Every member is known, else a warning, and of its type, else an error. The table ends with a key without a name. */
-int mor_bot_check_keys(struct mor_bot_reading *r, const struct mor_bot_key *keys, const struct mor_value *table, const char *path,
+int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const struct mor_value *table, const char *path,
 		       const char *under);
 /* MORTISE_EMANIFEST: "FILE:LINE:COLUMN: KEY must be WANTED". */
-int mor_bot_wrong(const struct mor_bot_reading *r, const char *path, const char *under, const char *key, const char *wanted);
-int mor_bot_no_memory(const struct mor_bot_reading *r);
+int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key, const char *wanted);
+int mor_botfile_no_memory(const struct mor_botfile_reading *r);
 /* A string that can be a word of a command line, or a path. NULL: it is none. */
-const char *mor_bot_word(const struct mor_value *value);
+const char *mor_botfile_word(const struct mor_value *value);
 
 /* bot_network.c: [bot] */
-int mor_bot_read_network(struct mor_bot_reading *r);
-void mor_bot_network_fini(struct mor_bot_network *network);
+int mor_botfile_read_network(struct mor_botfile_reading *r);
+void mor_botfile_network_fini(struct mor_botfile_network *network);
 
 #endif

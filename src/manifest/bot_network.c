@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/bot_inside.h"
 #include "manifest/internal.h"
@@ -13,20 +14,20 @@
 #define DEFAULT_API_MS 30000
 #define DEFAULT_PING_MS 30000
 
-static const struct mor_bot_key keys[] = {
-	{ "name", MOR_BOT_IS(STRING), "a string" },
-	{ "ws_url", MOR_BOT_IS(STRING), "a string: \"ws://HOST:PORT/\", or \"wss://…\"" },
-	{ "access_token", MOR_BOT_IS(STRING), "a string" },
-	{ "listen", MOR_BOT_IS(STRING), "a string: \"ws://ADDRESS:PORT/\", or \"wss://…\"" },
-	{ "ca_file", MOR_BOT_IS(STRING), "a string: a file with certificates (PEM)" },
-	{ "cert_file", MOR_BOT_IS(STRING), "a string: a file with a certificate (PEM)" },
-	{ "key_file", MOR_BOT_IS(STRING), "a string: a file with the certificate's key (PEM)" },
-	{ "api_timeout", MOR_BOT_IS(STRING) | MOR_BOT_IS(NUMBER), "a duration such as \"30s\"" },
-	{ "ping", MOR_BOT_IS(STRING) | MOR_BOT_IS(NUMBER), "a duration such as \"30s\"" },
+static const struct mor_botfile_key keys[] = {
+	{ "name", MOR_BOTFILE_IS(STRING), "a string" },
+	{ "ws_url", MOR_BOTFILE_IS(STRING), "a string: \"ws://HOST:PORT/\", or \"wss://…\"" },
+	{ "access_token", MOR_BOTFILE_IS(STRING), "a string" },
+	{ "listen", MOR_BOTFILE_IS(STRING), "a string: \"ws://ADDRESS:PORT/\", or \"wss://…\"" },
+	{ "ca_file", MOR_BOTFILE_IS(STRING), "a string: a file with certificates (PEM)" },
+	{ "cert_file", MOR_BOTFILE_IS(STRING), "a string: a file with a certificate (PEM)" },
+	{ "key_file", MOR_BOTFILE_IS(STRING), "a string: a file with the certificate's key (PEM)" },
+	{ "api_timeout", MOR_BOTFILE_IS(STRING) | MOR_BOTFILE_IS(NUMBER), "a duration such as \"30s\"" },
+	{ "ping", MOR_BOTFILE_IS(STRING) | MOR_BOTFILE_IS(NUMBER), "a duration such as \"30s\"" },
 	{ 0 },
 };
 
-void mor_bot_network_fini(struct mor_bot_network *network)
+void mor_botfile_network_fini(struct mor_botfile_network *network)
 {
 	mor_free(network->name);
 	mor_free(network->access_token);
@@ -35,7 +36,7 @@ void mor_bot_network_fini(struct mor_bot_network *network)
 	mor_free(network->ca_file);
 	mor_free(network->cert_file);
 	mor_free(network->key_file);
-	*network = (struct mor_bot_network){ 0 };
+	*network = (struct mor_botfile_network){ 0 };
 }
 
 static bool same_text(const char *a, const char *b)
@@ -50,37 +51,37 @@ static bool same_url(const struct mor_url *a, const struct mor_url *b)
 	return a->tls == b->tls && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->target, b->target) == 0;
 }
 
-bool mor_bot_network_same(const struct mor_bot_network *a, const struct mor_bot_network *b)
+bool mor_botfile_network_same(const struct mor_botfile_network *a, const struct mor_botfile_network *b)
 {
 	return same_text(a->name, b->name) && same_text(a->access_token, b->access_token) && same_url(a->connect, b->connect) &&
 	       same_url(a->listen, b->listen) && same_text(a->ca_file, b->ca_file) && same_text(a->cert_file, b->cert_file) &&
 	       same_text(a->key_file, b->key_file) && a->api_ms == b->api_ms && a->ping_ms == b->ping_ms;
 }
 
-static int wrong(const struct mor_bot_reading *r, const char *key)
+static int wrong_network(const struct mor_botfile_reading *r, const char *key)
 {
-	const struct mor_bot_key *known = keys;
+	const struct mor_botfile_key *known = keys;
 
 	while (strcmp(known->name, key) != 0)
 		known++;
-	return mor_bot_wrong(r, SECTION, NULL, key, known->wanted);
+	return mor_botfile_wrong(r, SECTION, NULL, key, known->wanted);
 }
 
-static int read_text(const struct mor_bot_reading *r, const struct mor_value *table, const char *key, bool is_path, char **ret)
+static int read_text(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, bool is_path, char **ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
-	const char *text = mor_bot_word(value);
+	const char *text = mor_botfile_word(value);
 
 	if (!value)
 		return 0;
 	if (!text || (is_path && !*text))
-		return wrong(r, key);
+		return wrong_network(r, key);
 	*ret = is_path ? mor_path_join(r->dir, text) : mor_strdup(text);
-	return *ret ? 0 : mor_bot_no_memory(r);
+	return *ret ? 0 : mor_botfile_no_memory(r);
 }
 
 /* It stands in a header: visible ASCII. An empty one is none. */
-static int check_token(const struct mor_bot_reading *r)
+static int check_token(const struct mor_botfile_reading *r)
 {
 	char **token = &r->bot->network.access_token;
 
@@ -88,64 +89,64 @@ static int check_token(const struct mor_bot_reading *r)
 		mor_free(mor_take(token));
 	for (const char *c = *token; c && *c; c++)
 		if (*c <= ' ' || *c > '~')
-			return mor_bot_wrong(r, SECTION, NULL, "access_token", "a string of letters, digits and signs without blanks");
+			return mor_botfile_wrong(r, SECTION, NULL, "access_token", "a string of letters, digits and signs without blanks");
 	return 0;
 }
 
-static int read_url(const struct mor_bot_reading *r, const struct mor_value *table, const char *key, struct mor_url **ret)
+static int read_url(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, struct mor_url **ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
-	const char *text = mor_bot_word(value), *fault;
+	const char *text = mor_botfile_word(value), *fault;
 
 	if (!value)
 		return 0;
 	if (!text)
-		return wrong(r, key);
+		return wrong_network(r, key);
 	*ret = mor_zalloc(sizeof(**ret));
 	if (!*ret)
-		return mor_bot_no_memory(r);
+		return mor_botfile_no_memory(r);
 	fault = mor_url_parse(text, *ret);
-	return fault ? mor_fail(r->err, MORTISE_EMANIFEST, "%s %s", mor_bot_place(r, SECTION, NULL, key).shown, fault) : 0;
+	return fault ? mor_fail(r->err, MORTISE_EMANIFEST, "%s %s", mor_botfile_place(r, SECTION, NULL, key).shown, fault) : 0;
 }
 
-static int read_duration(const struct mor_bot_reading *r, const struct mor_value *table, const char *key, uint32_t usual, uint32_t *ret)
+static int read_duration(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, uint32_t usual, uint32_t *ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
 	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 
 	*ret = usual;
 	if (value && (!text.ptr || !mor_parse_duration_ms(text, ret) || *ret == 0))
-		return wrong(r, key);
+		return wrong_network(r, key);
 	return 0;
 }
 
 /* Found out now, with the line, not when somebody connects. */
-static int check_listen(const struct mor_bot_reading *r)
+static int check_listen(const struct mor_botfile_reading *r)
 {
-	const struct mor_bot_network *network = &r->bot->network;
+	const struct mor_botfile_network *network = &r->bot->network;
 	bool tls = network->listen && network->listen->tls;
 
 	if (tls && (!network->cert_file || !network->key_file))
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is wss, which needs cert_file and key_file",
-				mor_bot_place(r, SECTION, NULL, "listen").shown);
+				mor_botfile_place(r, SECTION, NULL, "listen").shown);
 	if (!tls && (network->cert_file || network->key_file))
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is only for listen = \"wss://…\"",
-				mor_bot_place(r, SECTION, NULL, network->cert_file ? "cert_file" : "key_file").shown);
+				mor_botfile_place(r, SECTION, NULL, network->cert_file ? "cert_file" : "key_file").shown);
 	if (network->listen && strchr(network->listen->target, '?'))
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s has a part behind ?: use access_token",
-				mor_bot_place(r, SECTION, NULL, "listen").shown);
+				mor_botfile_place(r, SECTION, NULL, "listen").shown);
 	return 0;
 }
 
-int mor_bot_read_network(struct mor_bot_reading *r)
+int mor_botfile_read_network(struct mor_botfile_reading *r)
 {
 	const struct mor_value *table = mor_json_get(mor_doc_root(r->doc), SECTION);
-	struct mor_bot_network *network = &r->bot->network;
+	struct mor_botfile_network *network = &r->bot->network;
 	int s;
 
 	if (table && mor_json_type(table) != MOR_JSON_OBJECT)
-		return mor_bot_wrong(r, SECTION, NULL, NULL, "a table: [" SECTION "]");
-	if ((s = mor_bot_check_keys(r, keys, table, SECTION, NULL)) < 0 || (s = read_text(r, table, "name", false, &network->name)) < 0 ||
+		return mor_botfile_wrong(r, SECTION, NULL, NULL, "a table: [" SECTION "]");
+	if ((s = mor_botfile_check_keys(r, keys, table, SECTION, NULL)) < 0 || (s = read_text(r, table, "name", false, &network->name)) < 0 ||
 	    (s = read_text(r, table, "access_token", false, &network->access_token)) < 0 || (s = check_token(r)) < 0 ||
 	    (s = read_url(r, table, "ws_url", &network->connect)) < 0 || (s = read_url(r, table, "listen", &network->listen)) < 0 ||
 	    (s = read_text(r, table, "ca_file", true, &network->ca_file)) < 0 ||

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/xdg.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -62,7 +63,7 @@ int mor_gassist_finish(struct mor_load *load)
 
 	if (!libs)
 		return mor_source_no_memory(load);
-	if (!ends_in(argv[mor_path_script(argv)], ".py") || access(libs, F_OK) < 0)
+	if (!ends_in(argv[mor_manifest_script(argv)], ".py") || access(libs, F_OK) < 0)
 		return 0;
 	return set_list(load, mor_text_format("PYTHONPATH=%s", libs), &load->m->env_front);
 }
@@ -85,14 +86,14 @@ static bool is_script(const char *path)
 	return ends_in(path, ".py|.js|.mjs|.cjs") && mor_path_is_file(path);
 }
 
-struct search {
+struct launch_search {
 	struct mor_load *load;
 	char *found;
 	struct mor_buf tried;
 	bool failed;
 };
 
-static bool try_name(struct search *s, const char *dir, const char *stem, const char *suffix)
+static bool try_name(struct launch_search *s, const char *dir, const char *stem, const char *suffix)
 {
 	MOR_CLEAN_TEXT char *name = mor_text_format("%s%s", stem, suffix);
 	MOR_CLEAN_TEXT char *path = name ? mor_path_join(dir, name) : NULL;
@@ -110,11 +111,11 @@ static bool try_name(struct search *s, const char *dir, const char *stem, const 
 }
 
 /* Beside the executable: what has its name, then what a plugin's program is usually called. */
-static bool try_siblings(struct search *s, const char *path)
+static bool try_siblings(struct launch_search *s, const char *path)
 {
 	static const char *const suffixes[] = { "", ".js", ".py" };
 	MOR_CLEAN_TEXT char *dir = mor_strndup(path, (size_t)(strrchr(path, '/') - path));
-	MOR_CLEAN_TEXT char *stem = mor_path_stem(path);
+	MOR_CLEAN_TEXT char *stem = mor_manifest_stem(path);
 	const char *const stems[] = { stem, "plugin", "main", "index" };
 
 	if (!dir || !stem) {
@@ -131,7 +132,7 @@ static bool try_siblings(struct search *s, const char *path)
 	return false;
 }
 
-static int not_found(struct search *s, const char *path, const char *executable)
+static int not_found(struct launch_search *s, const char *path, const char *executable)
 {
 	char quoted[100];
 
@@ -164,7 +165,7 @@ int mor_gassist_launch(struct mor_load *load)
 {
 	const char *executable = mor_json_text(mor_json_get(mor_doc_root(load->m->doc), "executable"), "");
 	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, *executable ? executable : ".");
-	struct search s = { .load = load };
+	struct launch_search s = { .load = load };
 	bool windows;
 	int r;
 

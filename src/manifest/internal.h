@@ -6,7 +6,7 @@
 #include "manifest/manifest.h"
 
 #define MOR_OWN_MANIFEST "mortise.toml"
-#define MOR_FROM_SET "--set" /* origin of what the command line set: its faults are usage errors */
+#define MOR_ORIGIN_SET "--set" /* origin of what the command line set: its faults are usage errors */
 
 /* A foreign manifest as it was read, so that texts can say where something stands in it. */
 struct mor_source {
@@ -77,15 +77,10 @@ int mor_setting_add_list(struct mor_load *load, const char *section, const char 
 			 const char *origin);
 void mor_settings_free(struct mor_list *settings);
 
-/* ---- path.c ---- */
-char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */
-char *mor_path_absolute(const char *path);              /* against our own directory       */
-char *mor_path_stem(const char *path);                  /* "dir/plugin.py" -> "plugin"     */
-bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
-bool mor_path_is_file(const char *path);
-bool mor_path_same(const char *a, const char *b);
+/* ---- file.c ---- */
+char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
 /* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
-int mor_path_read(const char *path, const char *shown, char **ret, size_t *ret_len, mortise_error *err);
+int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len, mortise_error *err);
 
 /* ---- config.c ---- */
 /* Lays `over` onto the object in *config. deep: objects in both are merged; else the later one wins. */
@@ -93,9 +88,9 @@ int mor_config_merge(char **config, const struct mor_value *over, bool deep);
 
 /* ---- policy_map.c: what other manifests permit, as settings of [sandbox] ---- */
 /* [permissions] of plugin.toml: workspace_write, network, declared_paths. MORTISE_EMANIFEST. */
-int mor_map_permissions(struct mor_load *load, const struct mor_value *permissions);
+int mor_manifest_map_permissions(struct mor_load *load, const struct mor_value *permissions);
 /* "capabilities" of sunscreen-plugin.json: network, filesystem. Its real plugins start programs, so spawn is granted. */
-int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabilities);
+int mor_manifest_map_capabilities(struct mor_load *load, const struct mor_value *capabilities);
 
 /* ---- own.c, set.c ---- */
 enum mor_own_use { MOR_OWN_ALWAYS, MOR_OWN_IF_NAMED /* its command is load->file, or it has none */ };
@@ -146,7 +141,7 @@ void mor_action_add(struct mor_writer *w, const struct mor_action *action);
 /* The finished array into load->m->actions. */
 int mor_actions_keep(struct mor_load *load, const struct mor_buf *json);
 /* Is it [A-Za-z0-9][A-Za-z0-9._+-]*? Names and versions become parts of paths. */
-bool mor_is_plain_name(struct mor_slice name);
+bool mor_manifest_is_plain_name(struct mor_slice name);
 /* The string at `pointer` is one, or MORTISE_EMANIFEST. */
 int mor_expect_plain_name(struct mor_load *load, const char *pointer);
 

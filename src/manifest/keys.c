@@ -98,7 +98,7 @@ static void list_names(const char *section, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
-static int unknown(const char *origin, int code, const char *section, const char *word, mortise_error *err)
+static int unknown_key(const char *origin, int code, const char *section, const char *word, mortise_error *err)
 {
 	struct mor_buf names = MOR_BUF_INIT;
 	const char *near = nearest(section, word);
@@ -124,7 +124,7 @@ int mor_key_section(const char *origin, int code, const char *section, mortise_e
 	for (size_t i = 0; i < KEYS; i++)
 		if (strcmp(keys[i].section, "plugin") == 0 && strcmp(keys[i].key, section) == 0)
 			return mor_fail(err, code, "%s: \"%s\" stands in no section: write it below [plugin]", origin, section);
-	return unknown(origin, code, NULL, section, err);
+	return unknown_key(origin, code, NULL, section, err);
 }
 
 int mor_key_find(const char *origin, int code, const char *section, const char *key, enum mor_key_type *ret,
@@ -142,5 +142,5 @@ int mor_key_find(const char *origin, int code, const char *section, const char *
 			return 0;
 		}
 	}
-	return unknown(origin, code, section, key, err);
+	return unknown_key(origin, code, section, key, err);
 }

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/xdg.h"
 #include "manifest/internal.h"
@@ -197,10 +198,10 @@ static char *default_name(const struct mor_load *load)
 	const char *const *argv = load->query->argv;
 
 	if (load->file)
-		return mor_path_stem(load->file);
+		return mor_manifest_stem(load->file);
 	if (load->dir || !argv)
 		return mor_strdup(!load->dir || strcmp(load->dir, "/") == 0 ? "plugin" : strrchr(load->dir, '/') + 1);
-	return mor_path_stem(argv[mor_path_script(argv)]);
+	return mor_manifest_stem(argv[mor_manifest_script(argv)]);
 }
 
 /* Called twice: the user's file is found by the name that is known before it is read, and may change it. */
@@ -415,7 +416,7 @@ static int copy_text(struct mor_load *load, const char *key, const char *fallbac
 	return *ret ? 0 : no_memory(load);
 }
 
-static int fill(struct mor_load *load)
+static int fill_manifest(struct mor_load *load)
 {
 	struct mor_manifest *m = load->m;
 	const char *dialect = load->query->dialect;
@@ -469,7 +470,7 @@ int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifes
 	if (r == 0)
 		r = read_sources(&load);
 	if (r == 0)
-		r = fill(&load);
+		r = fill_manifest(&load);
 	if (r == 0 && load.format && load.format->finish)
 		r = load.format->finish(&load);
 	mor_free(load.dir);

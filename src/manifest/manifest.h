@@ -83,7 +83,7 @@ int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err
 /* Adds to the warnings. 0 or MORTISE_ENOMEM. */
 int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Which argument of `python3 -u x.py` is the script; 0: argv[0] is no interpreter, or none is named. */
-size_t mor_path_script(const char *const *argv);
+size_t mor_manifest_script(const char *const *argv);
 
 /* The winning value, or NULL. */
 const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key);

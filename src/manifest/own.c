@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "manifest/internal.h"
 
 /* One file under way. */
@@ -30,7 +31,7 @@ static const char *skip_bom(const char *text, size_t *len)
 	return text + 3;
 }
 
-static int parse(struct own *own, const char *text, size_t len)
+static int parse_own(struct own *own, const char *text, size_t len)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, lines = MOR_BUF_INIT;
 	mortise_error why;
@@ -218,14 +219,14 @@ int mor_own_load(struct mor_load *load, const char *path, const char *shown, enu
 	MOR_CLEAN_TEXT char *text = NULL;
 	struct mor_json_iter it;
 	size_t len;
-	int r = mor_path_read(path, shown, &text, &len, load->err);
+	int r = mor_manifest_read_file(path, shown, &text, &len, load->err);
 
 	if (r <= 0)
 		return r;
 	own.dir = mor_strndup(path, (size_t)(strrchr(path, '/') - path));
 	if (!own.dir)
 		return mor_fail_memory_of(load->err, shown);
-	r = parse(&own, text, len);
+	r = parse_own(&own, text, len);
 	if (r < 0)
 		return r;
 	if (use == MOR_OWN_IF_NAMED && !is_about(&own, load->file))

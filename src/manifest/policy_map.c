@@ -13,12 +13,12 @@
 #include "manifest/internal.h"
 
 /* One object under way. */
-struct map {
+struct policy_map {
 	struct mor_load *load;
 	const char *object; /* "/permissions" */
 };
 
-static const char *pointer(const struct map *map, const char *key, char out[100])
+static const char *pointer(const struct policy_map *map, const char *key, char out[100])
 {
 	char quoted[60];
 
@@ -26,7 +26,7 @@ static const char *pointer(const struct map *map, const char *key, char out[100]
 	return out;
 }
 
-static int wrong(const struct map *map, const char *key, const struct mor_value *value, const char *wanted)
+static int wrong_member(const struct policy_map *map, const char *key, const struct mor_value *value, const char *wanted)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	char at[100], shown[100];
@@ -36,7 +36,7 @@ static int wrong(const struct map *map, const char *key, const struct mor_value 
 			      mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
 }
 
-static int add(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
+static int add(const struct policy_map *map, const char *key, const struct mor_value *value, const char *setting)
 {
 	char at[100], from[MOR_WHERE];
 
@@ -44,15 +44,15 @@ static int add(const struct map *map, const char *key, const struct mor_value *v
 	return mor_setting_add(map->load, "sandbox", setting, value, from);
 }
 
-static int add_bool(const struct map *map, const char *key, const struct mor_value *value, const char *setting)
+static int add_bool(const struct policy_map *map, const char *key, const struct mor_value *value, const char *setting)
 {
 	if (mor_json_type(value) != MOR_JSON_BOOL)
-		return wrong(map, key, value, "true or false");
+		return wrong_member(map, key, value, "true or false");
 	return add(map, key, value, setting);
 }
 
 /* The settings list takes JSON: "true" and "false" are such texts. */
-static int add_fixed(const struct map *map, const char *key, const char *json, const char *setting)
+static int add_fixed(const struct policy_map *map, const char *key, const char *json, const char *setting)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL);
@@ -62,22 +62,22 @@ static int add_fixed(const struct map *map, const char *key, const char *json, c
 	return add(map, key, mor_doc_root(doc), setting);
 }
 
-static int add_paths(const struct map *map, const char *key, const struct mor_value *list, const char *setting)
+static int add_paths(const struct policy_map *map, const char *key, const struct mor_value *list, const char *setting)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 
 	if (mor_json_type(list) != MOR_JSON_ARRAY)
-		return wrong(map, key, list, "an array of paths");
+		return wrong_member(map, key, list, "an array of paths");
 	while (mor_json_next(&it)) {
 		const char *path = mor_json_text(it.value, "");
 
 		if (path[0] != '/' && strncmp(path, "~/", 2) != 0)
-			return wrong(map, key, it.value, "an absolute path, or one that begins with \"~/\"");
+			return wrong_member(map, key, it.value, "an absolute path, or one that begins with \"~/\"");
 	}
 	return add(map, key, list, setting);
 }
 
-static int unknown(const struct map *map, const char *key, const char *known)
+static int unknown_member(const struct policy_map *map, const char *key, const char *known)
 {
 	char at[100];
 
@@ -85,7 +85,7 @@ static int unknown(const struct map *map, const char *key, const char *known)
 }
 
 /* Absent: all denied. */
-static int check_object(const struct map *map, const struct mor_value *object)
+static int check_object(const struct policy_map *map, const struct mor_value *object)
 {
 	enum mor_json_type type = mor_json_type(object);
 
@@ -96,9 +96,9 @@ static int check_object(const struct map *map, const struct mor_value *object)
 
 /* ---- plugin.toml ---- */
 
-int mor_map_permissions(struct mor_load *load, const struct mor_value *permissions)
+int mor_manifest_map_permissions(struct mor_load *load, const struct mor_value *permissions)
 {
-	struct map map = { load, "/permissions" };
+	struct policy_map map = { load, "/permissions" };
 	struct mor_json_iter it = mor_json_iter(permissions);
 	int r = check_object(&map, permissions);
 
@@ -110,7 +110,7 @@ int mor_map_permissions(struct mor_load *load, const struct mor_value *permissio
 		else if (mor_slice_is(it.name, "declared_paths"))
 			r = add_paths(&map, key, it.value, "read");
 		else
-			r = unknown(&map, key, "workspace_write, network, declared_paths");
+			r = unknown_member(&map, key, "workspace_write, network, declared_paths");
 	}
 	return r;
 }
@@ -118,17 +118,17 @@ int mor_map_permissions(struct mor_load *load, const struct mor_value *permissio
 /* ---- sunscreen-plugin.json ---- */
 
 /* "workspace" is all of it, for reading and writing; a scratch directory everybody has. */
-static int add_filesystem(const struct map *map, const struct mor_value *list)
+static int add_filesystem(const struct policy_map *map, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 	bool workspace = mor_json_type(list) == MOR_JSON_MISSING; /* the default names both */
 	int r;
 
 	if (mor_json_type(list) != MOR_JSON_MISSING && mor_json_type(list) != MOR_JSON_ARRAY)
-		return wrong(map, "filesystem", list, "an array of \"workspace\" and \"scratch\"");
+		return wrong_member(map, "filesystem", list, "an array of \"workspace\" and \"scratch\"");
 	while (mor_json_next(&it)) {
 		if (!mor_text_in(mor_json_string(it.value), "workspace|scratch"))
-			return wrong(map, "filesystem", it.value, "\"workspace\" or \"scratch\"");
+			return wrong_member(map, "filesystem", it.value, "\"workspace\" or \"scratch\"");
 		workspace = workspace || mor_slice_is(mor_json_string(it.value), "workspace");
 	}
 	r = add_fixed(map, "filesystem", workspace ? "true" : "false", "workspace_write");
@@ -136,9 +136,9 @@ static int add_filesystem(const struct map *map, const struct mor_value *list)
 	return r < 0 || workspace ? r : add_fixed(map, "filesystem", "\"\"", "workspace");
 }
 
-int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabilities)
+int mor_manifest_map_capabilities(struct mor_load *load, const struct mor_value *capabilities)
 {
-	struct map map = { load, "/capabilities" };
+	struct policy_map map = { load, "/capabilities" };
 	struct mor_json_iter it = mor_json_iter(capabilities);
 	int r = check_object(&map, capabilities);
 
@@ -146,7 +146,7 @@ int mor_map_capabilities(struct mor_load *load, const struct mor_value *capabili
 		if (mor_slice_is(it.name, "network"))
 			r = add_bool(&map, "network", it.value, "network");
 		else if (!mor_slice_is(it.name, "filesystem"))
-			r = unknown(&map, it.name.ptr, "network, filesystem");
+			r = unknown_member(&map, it.name.ptr, "network, filesystem");
 	}
 	if (r == 0)
 		r = add_filesystem(&map, mor_json_get(capabilities, "filesystem"));

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
 
@@ -114,11 +115,11 @@ static int set_path(struct mor_load *load, const struct assignment *a, const str
 	MOR_CLEAN_TEXT char *absolute = NULL;
 
 	if (strcmp(a->key, "command") == 0 && !strchr(text, '/'))
-		return mor_setting_add(load, a->section, a->key, value, MOR_FROM_SET);
+		return mor_setting_add(load, a->section, a->key, value, MOR_ORIGIN_SET);
 	absolute = mor_path_absolute(text);
 	if (!absolute)
 		return mor_fail_memory_of(load->err, "--set");
-	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_FROM_SET);
+	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_ORIGIN_SET);
 }
 
 /* "~/" is left to whoever knows whose it is. */
@@ -143,7 +144,7 @@ int mor_set_apply(struct mor_load *load, const char *text)
 
 	if (r < 0)
 		return r;
-	r = mor_key_find(MOR_FROM_SET, MORTISE_EINVAL, a.section, a.key, &type, load->err);
+	r = mor_key_find(MOR_ORIGIN_SET, MORTISE_EINVAL, a.section, a.key, &type, load->err);
 	if (r < 0)
 		return r;
 	r = read_value(&a, type, &doc, load->err);
@@ -157,6 +158,6 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	/* --set sandbox.read=/data: one path is a list too. */
 	if (type == MOR_KEY_TEXTS && strcmp(a.section, "sandbox") == 0 && mor_json_type(value) == MOR_JSON_STRING)
 		return mor_setting_add_list(load, a.section, a.key, (const char *const[]){ mor_json_text(value, ""), NULL },
-					    MOR_FROM_SET);
-	return mor_setting_add(load, a.section, a.key, value, MOR_FROM_SET);
+					    MOR_ORIGIN_SET);
+	return mor_setting_add(load, a.section, a.key, value, MOR_ORIGIN_SET);
 }

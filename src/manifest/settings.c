@@ -34,7 +34,7 @@ static struct mor_slice plain_text(const struct mor_setting *setting)
 }
 
 /* The value as JSON: one line and free of control characters already. Cut between characters. */
-static int wrong(const struct mor_setting *s, int code, const char *wanted, mortise_error *err)
+static int wrong_setting(const struct mor_setting *s, int code, const char *wanted, mortise_error *err)
 {
 	size_t len = strlen(s->json), shown = len > 80 ? 80 : len;
 
@@ -146,7 +146,7 @@ static struct mor_setting *setting_new(const char *section, const char *key, con
 int mor_setting_add(struct mor_load *load, const char *section, const char *key, const struct mor_value *value,
 		    const char *origin)
 {
-	int code = strcmp(origin, MOR_FROM_SET) == 0 ? MORTISE_EINVAL : MORTISE_EMANIFEST;
+	int code = strcmp(origin, MOR_ORIGIN_SET) == 0 ? MORTISE_EINVAL : MORTISE_EMANIFEST;
 	enum mor_key_type type = MOR_KEY_ANY;
 	struct mor_setting *s;
 	const char *wanted;
@@ -163,7 +163,7 @@ int mor_setting_add(struct mor_load *load, const char *section, const char *key,
 	if (!wanted && mor_json_type(value) == MOR_JSON_STRING && !is_text(value))
 		wanted = "free of NUL characters";
 	if (wanted) {
-		r = wrong(s, code, wanted, load->err);
+		r = wrong_setting(s, code, wanted, load->err);
 		setting_free(s);
 		return r;
 	}
@@ -223,7 +223,7 @@ int mor_manifest_duration(const struct mor_manifest *m, const char *section, con
 
 	if (!s)
 		return 0;
-	return mor_parse_duration_ms(plain_text(s), ret_ms) ? 1 : wrong(s, MORTISE_EMANIFEST, WANT_DURATION, err);
+	return mor_parse_duration_ms(plain_text(s), ret_ms) ? 1 : wrong_setting(s, MORTISE_EMANIFEST, WANT_DURATION, err);
 }
 
 int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err)
@@ -234,7 +234,7 @@ int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const 
 	if (!s)
 		return 0;
 	if (!mor_parse_bytes(plain_text(s), &size) || size > SIZE_MAX)
-		return wrong(s, MORTISE_EMANIFEST, WANT_BYTES, err);
+		return wrong_setting(s, MORTISE_EMANIFEST, WANT_BYTES, err);
 	*ret = (size_t)size;
 	return 1;
 }
@@ -245,7 +245,7 @@ int mor_manifest_uint(const struct mor_manifest *m, const char *section, const c
 
 	if (!s)
 		return 0;
-	return mor_parse_u32(plain_text(s), ret) ? 1 : wrong(s, MORTISE_EMANIFEST, WANT_UINT, err);
+	return mor_parse_u32(plain_text(s), ret) ? 1 : wrong_setting(s, MORTISE_EMANIFEST, WANT_UINT, err);
 }
 
 int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret, mortise_error *err)
@@ -255,7 +255,7 @@ int mor_manifest_bool(const struct mor_manifest *m, const char *section, const c
 	if (!s)
 		return 0;
 	if (strcmp(s->json, "true") != 0 && strcmp(s->json, "false") != 0)
-		return wrong(s, MORTISE_EMANIFEST, WANT_BOOL, err);
+		return wrong_setting(s, MORTISE_EMANIFEST, WANT_BOOL, err);
 	*ret = s->json[0] == 't';
 	return 1;
 }

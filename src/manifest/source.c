@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "manifest/internal.h"
 
 /* In the order in which they are looked for. manifest.json is last: many other programs have a file of that name. */
@@ -46,7 +47,7 @@ int mor_source_no_memory(struct mor_load *load)
 	return mor_fail_memory_of(load->err, load->source.shown);
 }
 
-static int parse(struct mor_load *load, struct mor_slice json, struct mor_doc **ret)
+static int parse_source(struct mor_load *load, struct mor_slice json, struct mor_doc **ret)
 {
 	mortise_error why;
 	int r = mor_doc_parse(json, 0, 0, ret, &why);
@@ -63,8 +64,8 @@ static int parse_converted(struct mor_load *load, const struct mor_format *forma
 	int r = format->convert(source->shown, source->text, source->len, &json, &lines, load->err);
 
 	if (r == 0)
-		r = parse(load, mor_buf_view(&json), &load->m->doc);
-	return r < 0 ? r : parse(load, mor_buf_view(&lines), &source->lines);
+		r = parse_source(load, mor_buf_view(&json), &load->m->doc);
+	return r < 0 ? r : parse_source(load, mor_buf_view(&lines), &source->lines);
 }
 
 /* Editors on Windows put it there. */
@@ -94,12 +95,12 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	source->shown = mor_path_join(load->shown, format->file);
 	if (!path || !source->shown)
 		return mor_fail_memory_of(load->err, load->shown);
-	r = mor_path_read(path, source->shown, &source->text, &source->len, load->err);
+	r = mor_manifest_read_file(path, source->shown, &source->text, &source->len, load->err);
 	if (r <= 0)
 		return r < 0 ? r : forget(load);
 	drop_bom(source);
 	r = format->convert ? parse_converted(load, format)
-			    : parse(load, (struct mor_slice){ source->text, source->len }, &load->m->doc);
+			    : parse_source(load, (struct mor_slice){ source->text, source->len }, &load->m->doc);
 	if (r < 0)
 		return r;
 	if (format->is_ours && !load->only && !format->is_ours(mor_doc_root(load->m->doc)))

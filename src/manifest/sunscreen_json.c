@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
 
@@ -169,7 +170,7 @@ static int json_read(struct mor_load *load)
 				 true)) < 0 ||
 	    (r = mor_expect_keys(load, "/engines", "sunscreen", true)) < 0 ||
 	    (r = mor_expect_plain_name(load, "/name")) < 0 || (r = check_version(load)) < 0 ||
-	    (r = read_commands(load)) < 0 || (r = mor_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
+	    (r = read_commands(load)) < 0 || (r = mor_manifest_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
 	    (r = check_transport(load)) < 0 || (r = check_entrypoint(load)) < 0 ||
 	    (r = mor_setting_add_text(load, "plugin", "dialect", "sunscreen-json", load->source.shown)) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
 
@@ -98,7 +99,7 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 			return mor_source_no_memory(load);
 		if (mor_json_type(it.value) != MOR_JSON_STRING)
 			r = mor_where_fail(load, one, "must be a string that describes the command");
-		else if (!mor_is_plain_name(it.name))
+		else if (!mor_manifest_is_plain_name(it.name))
 			r = mor_where_fail(load, one, "is no name for a command: use letters, digits and \"._+-\", a letter or "
 					   "digit first");
 		else
@@ -134,7 +135,7 @@ static int toml_read(struct mor_load *load)
 	    (r = mor_source_setting(load, "plugin", "name", "/plugin/name")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "version", "/plugin/version")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "description", "/plugin/description")) < 0 ||
-	    (r = mor_map_permissions(load, mor_json_get(root, "permissions"))) < 0 || (r = read_commands(load)) < 0 ||
+	    (r = mor_manifest_map_permissions(load, mor_json_get(root, "permissions"))) < 0 || (r = read_commands(load)) < 0 ||
 	    (r = mor_expect_keys(load, "", "plugin|permissions|commands", false)) < 0)
 		return r;
 	return mor_expect_keys(load, "/plugin", "name|version|description|entry", false);

@@ -14,24 +14,24 @@
 
 /* ---- places in JSON ---- */
 
-struct walk {
+struct place_walk {
 	struct mor_slice text;
 	size_t at;
 };
 
-static char peek(const struct walk *w)
+static char peek(const struct place_walk *w)
 {
 	return w->at < w->text.len ? w->text.ptr[w->at] : '\0';
 }
 
-static void skip_blanks(struct walk *w)
+static void skip_blanks(struct place_walk *w)
 {
 	while (w->at < w->text.len && strchr(" \t\r\n", w->text.ptr[w->at]))
 		w->at++;
 }
 
 /* From the opening quote to behind the closing one; what is between. */
-static struct mor_slice skip_string(struct walk *w)
+static struct mor_slice skip_string(struct place_walk *w)
 {
 	size_t start = ++w->at;
 
@@ -41,7 +41,7 @@ static struct mor_slice skip_string(struct walk *w)
 	return (struct mor_slice){ w->text.ptr + start, w->at - 1 - start };
 }
 
-static void skip_value(struct walk *w)
+static void skip_value(struct place_walk *w)
 {
 	unsigned depth = 0;
 
@@ -75,7 +75,7 @@ static bool is_key(struct mor_slice key, struct mor_slice token)
 }
 
 /* In an object or array at w: moves to the value of `token`; *ret is where its key (or the element) begins. */
-static bool step_into(struct walk *w, struct mor_slice token, size_t *ret)
+static bool step_into(struct place_walk *w, struct mor_slice token, size_t *ret)
 {
 	bool object = peek(w) == '{';
 	uint64_t index = 0;
@@ -110,7 +110,7 @@ static bool step_into(struct walk *w, struct mor_slice token, size_t *ret)
 
 static void place_in_json(struct mor_slice text, const char *pointer, size_t *line, size_t *column)
 {
-	struct walk w = { text, 0 };
+	struct place_walk w = { text, 0 };
 	size_t at;
 
 	skip_blanks(&w);
@@ -332,7 +332,7 @@ int mor_source_setting(struct mor_load *load, const char *section, const char *k
 	return mor_setting_add(load, section, key, value, mor_where_line(&load->source, pointer, origin));
 }
 
-bool mor_is_plain_name(struct mor_slice name)
+bool mor_manifest_is_plain_name(struct mor_slice name)
 {
 	if (name.len == 0 || !isalnum((unsigned char)name.ptr[0]))
 		return false;
@@ -347,7 +347,7 @@ int mor_expect_plain_name(struct mor_load *load, const char *pointer)
 	struct mor_slice name = mor_json_string(mor_json_at(mor_doc_root(load->m->doc), pointer));
 	char quoted[80];
 
-	if (mor_is_plain_name(name))
+	if (mor_manifest_is_plain_name(name))
 		return 0;
 	return mor_where_fail(load, pointer, "is \"%s\": use letters, digits and \"._+-\", a letter or digit first",
 			      mor_excerpt(name, quoted, sizeof(quoted)));

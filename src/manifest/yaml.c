@@ -48,7 +48,7 @@ static int collected(struct yaml *y)
 }
 
 /* libfyaml knows where a node stands, and tells it only in a report. */
-static int refuse(struct yaml *y, struct fy_node *node, const char *what)
+static int refuse_node(struct yaml *y, struct fy_node *node, const char *what)
 {
 	fy_node_report(node, FYET_ERROR, "%s", what);
 	return collected(y);
@@ -125,7 +125,7 @@ static int write_plain(struct yaml *y, struct fy_node *node, struct mor_slice te
 	else if (mor_text_in(text, "true|True|TRUE|false|False|FALSE"))
 		mor_w_bool(&y->w, (text.ptr[0] | 0x20) == 't');
 	else if (mor_text_in(text, ".nan|.NaN|.NAN|.inf|.Inf|.INF|+.inf|+.Inf|+.INF|-.inf|-.Inf|-.INF"))
-		r = refuse(y, node, "nan and inf cannot be passed on: put it in quotes");
+		r = refuse_node(y, node, "nan and inf cannot be passed on: put it in quotes");
 	else if (read_based(text, &based))
 		mor_w_uint(&y->w, based);
 	else if (write_decimal(text, &number) && !number.status)
@@ -169,7 +169,7 @@ static int resolve(struct yaml *y, struct fy_node **node)
 	struct fy_node *target = *node && fy_node_is_alias(*node) ? fy_node_resolve_alias(*node) : *node;
 
 	if (*node && !target)
-		return refuse(y, *node, "this alias stands for nothing: define its anchor before it");
+		return refuse_node(y, *node, "this alias stands for nothing: define its anchor before it");
 	*node = target;
 	return 0;
 }
@@ -182,7 +182,7 @@ static int write_pair(struct yaml *y, struct fy_node_pair *pair, unsigned depth)
 	if (r < 0)
 		return r;
 	if (key && fy_node_get_type(key) != FYNT_SCALAR)
-		return refuse(y, key, "this key is a list or mapping: only texts can be keys");
+		return refuse_node(y, key, "this key is a list or mapping: only texts can be keys");
 	mor_w_key_slice(&y->w, scalar(key));
 	return write_node(y, fy_node_pair_value(pair), depth);
 }
@@ -224,11 +224,11 @@ static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 		return r;
 	}
 	if (y->json.status == MORTISE_ELIMIT)
-		return refuse(y, here, "with all aliases replaced this is larger than 4 MiB: use fewer");
+		return refuse_node(y, here, "with all aliases replaced this is larger than 4 MiB: use fewer");
 	if (y->json.status)
 		return mor_fail_memory_of(y->err, y->file);
 	if (fy_node_get_type(node) != FYNT_SCALAR && depth >= MOR_YAML_DEPTH)
-		return refuse(y, here, "nested deeper than 32 levels");
+		return refuse_node(y, here, "nested deeper than 32 levels");
 	if (fy_node_get_type(node) == FYNT_MAPPING)
 		return write_members(y, node, depth + 1);
 	if (fy_node_get_type(node) == FYNT_SEQUENCE)
@@ -263,7 +263,7 @@ static int check_characters(struct yaml *y, const char *text, size_t len)
 	return 0;
 }
 
-static int load(struct yaml *y, const char *text, size_t len)
+static int load_yaml(struct yaml *y, const char *text, size_t len)
 {
 	struct fy_diag_cfg diag;
 	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE };
@@ -305,12 +305,12 @@ int mor_yaml_to_json(const char *file, const char *text, size_t len, struct mor_
 		return mor_fail(err, MORTISE_EMANIFEST, "%s: larger than 1 MiB: make it smaller", file);
 	r = check_characters(&y, text, len);
 	if (r == 0)
-		r = load(&y, text, len);
+		r = load_yaml(&y, text, len);
 	root = r == 0 && y.doc ? fy_document_root(y.doc) : NULL;
 	if (r == 0 && root && fy_node_get_type(root) == FYNT_MAPPING)
 		r = write_node(&y, root, 0);
 	else if (r == 0 && root && (fy_node_get_type(root) != FYNT_SCALAR || scalar(root).len))
-		r = refuse(&y, root, "must hold a mapping (key: value)");
+		r = refuse_node(&y, root, "must hold a mapping (key: value)");
 	else if (r == 0)
 		mor_buf_text(&y.json, "{}");
 	if (r == 0)

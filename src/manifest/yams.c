@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
 
@@ -176,7 +177,7 @@ static bool try_binary(struct launch *l)
  * Other arguments may name files that the plugin itself makes. */
 static const char *file_of(const struct launch *l)
 {
-	size_t script = mor_path_script((const char *const *)l->argv);
+	size_t script = mor_manifest_script((const char *const *)l->argv);
 
 	if (strchr(l->argv[0], '/'))
 		return l->argv[0];

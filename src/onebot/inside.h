@@ -11,16 +11,16 @@
 #include "onebot/seen.h"
 #include "wsock/wsock.h"
 
-enum { MOR_ROLE_EVENTS = 1, MOR_ROLE_CALLS = 2 };
+enum mor_onebot_role { MOR_ONEBOT_UNIVERSAL, MOR_ONEBOT_EVENTS, MOR_ONEBOT_CALLS }; /* what a connection is for */
 
 /* One connection. */
-struct mor_peer {
+struct mor_onebot_peer {
 	struct mor_list node;
 	struct mor_onebot_link *link;
 	struct mor_ws *ws;
 	uint64_t id;
 	bool forward, is_open;
-	unsigned role;
+	enum mor_onebot_role role;
 	char *self_id;        /* NULL: not known yet                    */
 	char from[64];        /* reverse                                */
 	uint32_t interval_ms; /* of its heartbeat; 0: it has none       */

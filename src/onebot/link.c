@@ -37,19 +37,18 @@ static void note(struct mor_onebot_link *link, const char *what, const char *for
 	link->options.handler->note(link->options.arg, what, text);
 }
 
-static struct mor_peer *new_peer(struct mor_onebot_link *link)
+static struct mor_onebot_peer *new_peer(struct mor_onebot_link *link)
 {
-	struct mor_peer *peer = mor_zalloc(sizeof(*peer));
+	struct mor_onebot_peer *peer = mor_zalloc(sizeof(*peer));
 
 	if (!peer)
 		return NULL;
 	peer->link = link;
-	peer->role = MOR_ROLE_EVENTS | MOR_ROLE_CALLS;
 	mor_list_init(&peer->node);
 	return peer;
 }
 
-static void free_peer(struct mor_peer *peer)
+static void free_peer(struct mor_onebot_peer *peer)
 {
 	mor_ws_free(peer->ws);
 	mor_timer_stop(&peer->beat);
@@ -61,7 +60,7 @@ static void free_peer(struct mor_peer *peer)
 }
 
 /* "ws://host:80/", or "127.0.0.1 port 4711 (10001)" */
-static const char *show(const struct mor_peer *peer, char *out, size_t size)
+static const char *show_peer(const struct mor_onebot_peer *peer, char *out, size_t size)
 {
 	char url[MOR_URL_SHOWN];
 
@@ -77,7 +76,7 @@ static const char *show(const struct mor_peer *peer, char *out, size_t size)
 
 static void on_beat_missed(struct mor_timer *timer)
 {
-	struct mor_peer *peer = mor_container_of(timer, struct mor_peer, beat);
+	struct mor_onebot_peer *peer = mor_container_of(timer, struct mor_onebot_peer, beat);
 	char shown[32];
 
 	snprintf(peer->why, sizeof(peer->why), "no heartbeat for %s", mor_format_ms((uint64_t)peer->interval_ms * BEATS, shown));
@@ -85,7 +84,7 @@ static void on_beat_missed(struct mor_timer *timer)
 }
 
 /* Whatever it says is a sign of life. */
-static void set_beat(struct mor_peer *peer)
+static void set_beat(struct mor_onebot_peer *peer)
 {
 	if (peer->interval_ms && !peer->link->paused)
 		(void)mor_timer_set(peer->link->loop, &peer->beat, peer->interval_ms * BEATS, on_beat_missed);
@@ -93,13 +92,13 @@ static void set_beat(struct mor_peer *peer)
 		mor_timer_stop(&peer->beat);
 }
 
-static void take_heartbeat(struct mor_peer *peer, const struct mor_onebot_event *event)
+static void take_heartbeat(struct mor_onebot_peer *peer, const struct mor_onebot_event *event)
 {
 	char shown[800];
 
 	peer->interval_ms = event->interval_ms;
 	if (event->offline != peer->offline)
-		note(peer->link, "warning", "%s: the account is %s in the chat network", show(peer, shown, sizeof(shown)),
+		note(peer->link, "warning", "%s: the account is %s in the chat network", show_peer(peer, shown, sizeof(shown)),
 		     event->offline ? "not" : "again");
 	peer->offline = event->offline;
 }
@@ -110,12 +109,12 @@ static bool is_worth_telling(uint64_t count)
 	return (count & (count - 1)) == 0;
 }
 
-static void take_rubbish(struct mor_peer *peer, const char *why)
+static void take_rubbish(struct mor_onebot_peer *peer, const char *why)
 {
 	char shown[800];
 
 	if (is_worth_telling(++peer->link->rubbish))
-		note(peer->link, "input", "%s: %s%s", show(peer, shown, sizeof(shown)), why,
+		note(peer->link, "input", "%s: %s%s", show_peer(peer, shown, sizeof(shown)), why,
 		     peer->link->rubbish > 1 ? "; it is not the first that is no event" : "");
 	if (++peer->rubbish < MOST_RUBBISH)
 		return;
@@ -124,7 +123,7 @@ static void take_rubbish(struct mor_peer *peer, const char *why)
 }
 
 /* Whose events these are: said by the event itself, or by the connection. */
-static bool settle_account(struct mor_peer *peer, struct mor_onebot_event *event)
+static bool settle_account(struct mor_onebot_peer *peer, struct mor_onebot_event *event)
 {
 	if (event->self_id && (!peer->self_id || strcmp(peer->self_id, event->self_id) != 0)) {
 		mor_free(peer->self_id);
@@ -136,7 +135,7 @@ static bool settle_account(struct mor_peer *peer, struct mor_onebot_event *event
 	return event->self_id || !peer->self_id;
 }
 
-static void take_event(struct mor_peer *peer, struct mor_onebot_event *event)
+static void take_event(struct mor_onebot_peer *peer, struct mor_onebot_event *event)
 {
 	struct mor_onebot_link *link = peer->link;
 
@@ -152,7 +151,7 @@ static void take_event(struct mor_peer *peer, struct mor_onebot_event *event)
 
 static void on_message(struct mor_ws *ws, struct mor_slice text)
 {
-	struct mor_peer *peer = mor_ws_arg(ws);
+	struct mor_onebot_peer *peer = mor_ws_arg(ws);
 	struct mor_onebot_event event;
 	mortise_error err = { 0 };
 	int r = mor_onebot_read(text, &event, &err);
@@ -180,11 +179,11 @@ static void on_binary(struct mor_ws *ws, size_t len)
 
 static void on_opened(struct mor_ws *ws)
 {
-	static const char *const roles[] = { "", " for events", " for calls", "" };
-	struct mor_peer *peer = mor_ws_arg(ws);
+	static const char *const roles[] = { "", " for events", " for calls" };
+	struct mor_onebot_peer *peer = mor_ws_arg(ws);
 	char shown[800];
 
-	note(peer->link, "connected", "%s%s", show(peer, shown, sizeof(shown)), roles[peer->role]);
+	note(peer->link, "connected", "%s%s", show_peer(peer, shown, sizeof(shown)), roles[peer->role]);
 	mor_ws_pause(ws, peer->link->paused);
 	peer->is_open = true;
 	peer->link->options.handler->opened(peer->link->options.arg);
@@ -222,7 +221,7 @@ static uint32_t retry_later(struct mor_onebot_link *link)
 
 static void on_closed(struct mor_ws *ws, const char *why)
 {
-	struct mor_peer *peer = mor_ws_arg(ws);
+	struct mor_onebot_peer *peer = mor_ws_arg(ws);
 	struct mor_onebot_link *link = peer->link;
 	bool again = peer->forward && !link->closing;
 	char shown[800], delay[32] = "";
@@ -230,7 +229,7 @@ static void on_closed(struct mor_ws *ws, const char *why)
 	if (again)
 		mor_format_ms((retry_later(link) + 500) / 1000 * 1000, delay);
 	if (peer->is_open || again)
-		note(link, "disconnected", "%s: %s%s%s", show(peer, shown, sizeof(shown)), *peer->why ? peer->why : why,
+		note(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)), *peer->why ? peer->why : why,
 		     again ? "; another try in about " : "", delay);
 	if (peer->is_open)
 		link->options.handler->lost(link->options.arg, peer->id);
@@ -244,7 +243,7 @@ static struct mor_ws_options connection_options(const struct mor_onebot_link *li
 	return (struct mor_ws_options){ .handler = &handler, .arg = arg, .limit = MOR_ONEBOT_LINK_LIMIT, .ping_ms = link->options.ping_ms };
 }
 
-static void enlist(struct mor_peer *peer)
+static void enlist(struct mor_onebot_peer *peer)
 {
 	peer->id = ++peer->link->last_id;
 	mor_list_append(&peer->link->peers, &peer->node);
@@ -253,7 +252,7 @@ static void enlist(struct mor_peer *peer)
 
 static void connect_forward(struct mor_onebot_link *link)
 {
-	struct mor_peer *peer = new_peer(link);
+	struct mor_onebot_peer *peer = new_peer(link);
 	struct mor_ws_options options = connection_options(link, peer);
 
 	if (peer && mor_ws_connect(link->loop, link->options.connect, link->options.token, link->trust, &options, &peer->ws) == 0) {
@@ -344,15 +343,15 @@ static bool ends_with(struct mor_slice text, const char *end)
 }
 
 /* By its header, else by the path, as the standard has it for forward connections. */
-static unsigned role_of(const struct mor_http *head)
+static enum mor_onebot_role role_of(const struct mor_http *head)
 {
 	struct mor_slice role = mor_http_header(head, "X-Client-Role"), path = mor_http_path(head);
 
 	if (role.len == 3 ? strncasecmp(role.ptr, "API", 3) == 0 : !role.ptr && ends_with(path, "/api"))
-		return MOR_ROLE_CALLS;
+		return MOR_ONEBOT_CALLS;
 	if (role.len == 5 ? strncasecmp(role.ptr, "Event", 5) == 0 : !role.ptr && ends_with(path, "/event"))
-		return MOR_ROLE_EVENTS;
-	return MOR_ROLE_EVENTS | MOR_ROLE_CALLS;
+		return MOR_ONEBOT_EVENTS;
+	return MOR_ONEBOT_UNIVERSAL;
 }
 
 /* The path of `listen`, or something below it; where that is "/", any. */
@@ -366,12 +365,12 @@ static bool is_here(const struct mor_onebot_link *link, struct mor_slice path)
 	return path.len >= len && memcmp(path.ptr, wanted, len) == 0 && (path.len == len || path.ptr[len] == '/');
 }
 
-static int judge(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg)
+static int judge_client(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg)
 {
 	struct mor_onebot_link *link = mor_ws_server_arg(server);
 	struct mor_slice self_id = mor_http_header(head, "X-Self-ID");
 	int refusal = is_here(link, mor_http_path(head)) ? judge_token(link, head) : 404;
-	struct mor_peer *peer;
+	struct mor_onebot_peer *peer;
 	int64_t number;
 
 	if (refusal)
@@ -391,7 +390,7 @@ static int judge(struct mor_ws_server *server, const struct mor_http *head, cons
 
 static void on_accepted(struct mor_ws *ws)
 {
-	struct mor_peer *peer = mor_ws_arg(ws);
+	struct mor_onebot_peer *peer = mor_ws_arg(ws);
 
 	peer->ws = ws;
 	enlist(peer);
@@ -408,18 +407,18 @@ static void on_refused(struct mor_ws_server *server, const char *from, const cha
 
 /* ---- calls ---- */
 
-static bool fits(const struct mor_peer *peer, const char *self_id)
+static bool fits_bot(const struct mor_onebot_peer *peer, const char *self_id)
 {
-	return peer->is_open && (peer->role & MOR_ROLE_CALLS) && (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
+	return peer->is_open && peer->role != MOR_ONEBOT_EVENTS && (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
 }
 
 /* The newest: an older one of the same account may be dead already without knowing it. */
 uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call)
 {
 	for (struct mor_list *node = link->peers.prev; node != &link->peers; node = node->prev) {
-		struct mor_peer *peer = mor_container_of(node, struct mor_peer, node);
+		struct mor_onebot_peer *peer = mor_container_of(node, struct mor_onebot_peer, node);
 
-		if (fits(peer, self_id) && mor_ws_send(peer->ws, call) == 0)
+		if (fits_bot(peer, self_id) && mor_ws_send(peer->ws, call) == 0)
 			return peer->id;
 	}
 	return 0;
@@ -431,7 +430,7 @@ void mor_onebot_link_pause(struct mor_onebot_link *link, bool on)
 		return;
 	link->paused = on;
 	MOR_LIST_EACH(node, after, &link->peers) {
-		struct mor_peer *peer = mor_container_of(node, struct mor_peer, node);
+		struct mor_onebot_peer *peer = mor_container_of(node, struct mor_onebot_peer, node);
 
 		mor_ws_pause(peer->ws, on);
 		set_beat(peer);
@@ -460,7 +459,7 @@ static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 {
 	struct mor_ws_server_options options = {
 		.url = link->options.listen, .tls = link->identity, .most = MOST_YOUNG, .connection = connection_options(link, NULL),
-		.judge = judge, .accepted = on_accepted, .refused = on_refused, .arg = link,
+		.judge = judge_client, .accepted = on_accepted, .refused = on_refused, .arg = link,
 	};
 	char shown[MOR_URL_SHOWN];
 	int r = mor_ws_listen(link->loop, &options, &link->server, err);
@@ -502,7 +501,7 @@ void mor_onebot_link_free(struct mor_onebot_link *link)
 		return;
 	mor_ws_server_free(link->server);
 	while (!mor_list_empty(&link->peers))
-		free_peer(mor_container_of(link->peers.next, struct mor_peer, node));
+		free_peer(mor_container_of(link->peers.next, struct mor_onebot_peer, node));
 	mor_timer_stop(&link->retry);
 	mor_tls_free(link->trust);
 	mor_tls_free(link->identity);
@@ -528,7 +527,7 @@ void mor_onebot_link_close(struct mor_onebot_link *link)
 	mor_timer_stop(&link->retry);
 	mor_ws_server_free(mor_take(&link->server));
 	MOR_LIST_EACH(node, after, &link->peers)
-		mor_ws_close(mor_container_of(node, struct mor_peer, node)->ws, 1001, "the bot ends");
+		mor_ws_close(mor_container_of(node, struct mor_onebot_peer, node)->ws, 1001, "the bot ends");
 }
 
 bool mor_onebot_link_is_closed(const struct mor_onebot_link *link)

@@ -29,7 +29,7 @@ static uint64_t hash_of(const struct mor_seen *seen, const struct mor_onebot_eve
 	return hash ? hash : 1;
 }
 
-static size_t find(const struct mor_seen *seen, uint64_t hash)
+static size_t find_hash(const struct mor_seen *seen, uint64_t hash)
 {
 	size_t at = hash % PLACES;
 
@@ -41,7 +41,7 @@ static size_t find(const struct mor_seen *seen, uint64_t hash)
 /* Those behind it that a probe would no longer find move up. */
 static void forget(struct mor_seen *seen, uint64_t hash)
 {
-	size_t hole = find(seen, hash);
+	size_t hole = find_hash(seen, hash);
 
 	if (!seen->table[hole])
 		return;
@@ -50,7 +50,7 @@ static void forget(struct mor_seen *seen, uint64_t hash)
 		uint64_t moved = seen->table[at];
 
 		seen->table[at] = 0;
-		seen->table[find(seen, moved)] = moved;
+		seen->table[find_hash(seen, moved)] = moved;
 	}
 }
 
@@ -62,12 +62,12 @@ bool mor_seen_before(struct mor_seen *seen, const struct mor_onebot_event *event
 	if (!event->message_id)
 		return false;
 	hash = hash_of(seen, event);
-	at = find(seen, hash);
+	at = find_hash(seen, hash);
 	if (seen->table[at])
 		return true;
 	if (seen->count == MOR_SEEN) {
 		forget(seen, seen->ring[seen->next]);
-		at = find(seen, hash);
+		at = find_hash(seen, hash);
 	}
 	seen->table[at] = hash;
 	seen->ring[seen->next] = hash;

@@ -206,7 +206,7 @@ static int new_memfd(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int fill(int fd, const struct mor_buf *plan)
+static int fill_file(int fd, const struct mor_buf *plan)
 {
 	int r = mor_fd_write_all(fd, plan->data, plan->len);
 
@@ -223,7 +223,7 @@ int mor_plan_memfd(const struct mor_buf *plan)
 
 	if (fd < 0)
 		return fd;
-	r = fill(fd, plan);
+	r = fill_file(fd, plan);
 	if (r < 0) {
 		mor_fd_close(&fd);
 		return r;

@@ -170,6 +170,6 @@ struct mor_guard_order {
 	 * those of them that hold no other. Each ends with NUL. */
 	char texts[];
 };
-enum { MOR_ORDER_MAX = 16 * 1024, MOR_VIEW_WRITABLE = 32 }; /* bytes of an order; writable directories in it */
+enum { MOR_PLAN_ORDER_MAX = 16 * 1024, MOR_PLAN_VIEW_WRITABLE = 32 }; /* bytes of an order; writable directories in it */
 
 #endif

@@ -80,7 +80,7 @@ const struct mor_policy_key *mor_policy_key(const char *name)
 
 /* ---- setting ---- */
 
-static int wrong(const struct mor_policy_key *key, const char *value, const char *wanted, mortise_error *err)
+static int wrong_value(const struct mor_policy_key *key, const char *value, const char *wanted, mortise_error *err)
 {
 	char shown[160];
 
@@ -109,12 +109,12 @@ static int expand(const struct mor_policy_key *key, const char *value, char **re
 
 	if (value[0] == '~' && (value[1] == '/' || !value[1])) {
 		if (!home || home[0] != '/')
-			return wrong(key, value, "an absolute path, as HOME is not set", err);
+			return wrong_value(key, value, "an absolute path, as HOME is not set", err);
 		mor_buf_printf(&path, "%s%s", home, value + 1);
 	} else if (value[0] == '/') {
 		mor_buf_text(&path, value);
 	} else {
-		return wrong(key, value, "an absolute path, or one that begins with \"~/\"", err);
+		return wrong_value(key, value, "an absolute path, or one that begins with \"~/\"", err);
 	}
 	while (path.len > 1 && path.data[path.len - 1] == '/')
 		path.len--;
@@ -167,7 +167,7 @@ static int add_name(const struct mor_policy_key *key, const char *value, char **
 	char *copy;
 
 	if (!*value || *value == '/' || *value == '~' || has_dots(value))
-		return wrong(key, value, "relative to the workspace, without \".\" and \"..\"", err);
+		return wrong_value(key, value, "relative to the workspace, without \".\" and \"..\"", err);
 	copy = mor_strdup(value);
 	return copy ? add_text(list, copy, err) : mor_fail_memory(err);
 }
@@ -181,7 +181,7 @@ static int set_level(struct mor_policy *policy, const struct mor_policy_key *key
 		policy->level_given = true;
 		return 0;
 	}
-	return wrong(key, value, "one of guarded, auto, t0, t1", err);
+	return wrong_value(key, value, "one of guarded, auto, t0, t1", err);
 }
 
 static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, bool *field,
@@ -190,7 +190,7 @@ static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key,
 	bool on = strcmp(value, "true") == 0;
 
 	if (!on && strcmp(value, "false") != 0)
-		return wrong(key, value, "true or false", err);
+		return wrong_value(key, value, "true or false", err);
 	if (on && policy->never_spawn && field == &policy->spawn)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"spawn cannot be granted to this plugin: its specification (plugin.toml) denies it to all");
@@ -208,16 +208,16 @@ static int set_number(const struct mor_policy_key *key, const char *value, void 
 	switch (key->type) {
 	case MOR_POLICY_BYTES:
 		if (!mor_parse_bytes(text, &size) || size == 0)
-			return wrong(key, value, "a size above 0, such as 4096, 64KiB or 10MiB", err);
+			return wrong_value(key, value, "a size above 0, such as 4096, 64KiB or 10MiB", err);
 		*(uint64_t *)field = size;
 		return 0;
 	case MOR_POLICY_COUNT:
 		if (!mor_parse_u32(text, &number) || number == 0)
-			return wrong(key, value, "a whole number above 0", err);
+			return wrong_value(key, value, "a whole number above 0", err);
 		break;
 	default:
 		if (!mor_parse_duration_ms(text, &number) || number == 0)
-			return wrong(key, value, "a time above 0, such as 500ms, 30s or 2m", err);
+			return wrong_value(key, value, "a time above 0, such as 500ms, 30s or 2m", err);
 		if (key->type == MOR_POLICY_SECONDS)
 			number = number / 1000 + (number % 1000 != 0);
 	}

@@ -25,7 +25,7 @@ const char *mor_level_name(enum mor_level level); /* "guarded", "auto", "t0", "t
 
 /* Who gave the permissions: texts call them by the names that are written there. */
 enum mor_policy_source {
-	MOR_FROM_SETTINGS, MOR_FROM_PLUGIN_TOML, MOR_FROM_SUNSCREEN_JSON, MOR_FROM_COMMAND, MOR_POLICY_SOURCES
+	MOR_POLICY_OF_SETTINGS, MOR_POLICY_OF_PLUGIN_TOML, MOR_POLICY_OF_SUNSCREEN_JSON, MOR_POLICY_OF_COMMAND, MOR_POLICY_SOURCES
 };
 
 struct mor_limits { /* 0: the default of the level */

@@ -60,7 +60,7 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 typedef void line_fn(struct mor_slice line, void *arg);
 
 /* The table's text with the value in the place of %s. */
-static void fill(const char *text, struct mor_slice value, struct mor_buf *out)
+static void fill_hole(const char *text, struct mor_slice value, struct mor_buf *out)
 {
 	const char *hole = strstr(text, "%s");
 
@@ -131,7 +131,7 @@ static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
 		text = text_of(&shown, key, key->type == MOR_POLICY_BOOL ? *(const bool *)field : value.len > 0);
 		if (!text)
 			continue;
-		fill(text, mor_buf_view(&value), &line);
+		fill_hole(text, mor_buf_view(&value), &line);
 		if (value.status || line.status)
 			return MORTISE_ENOMEM;
 		fn(mor_buf_view(&line), arg);

@@ -20,33 +20,33 @@ static const struct {
 	struct words words[MOR_POLICY_SOURCES];
 } named[] = {
 	{ MOR_RULE_READ,
-	  { [MOR_FROM_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
-	    [MOR_FROM_PLUGIN_TOML] = { "not in declared_paths", "add \"%s\" to declared_paths in its plugin.toml" },
-	    [MOR_FROM_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants", "run it with --set sandbox.read=%s" },
-	    [MOR_FROM_COMMAND] = { "no --read names it", "add --read %s" } } },
+	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths", "add \"%s\" to declared_paths in its plugin.toml" },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants", "run it with --set sandbox.read=%s" },
+	    [MOR_POLICY_OF_COMMAND] = { "no --read names it", "add --read %s" } } },
 	{ MOR_RULE_WORKSPACE_WRITE,
-	  { [MOR_FROM_SETTINGS] = { "sandbox.workspace_write is not granted", "set sandbox.workspace_write = true" },
-	    [MOR_FROM_PLUGIN_TOML] = { "workspace_write is not granted",
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.workspace_write is not granted", "set sandbox.workspace_write = true" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "workspace_write is not granted",
 				       "set workspace_write = true under [permissions] in its plugin.toml" },
-	    [MOR_FROM_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
 					  "add \"workspace\" to capabilities.filesystem in its sunscreen-plugin.json" },
-	    [MOR_FROM_COMMAND] = { "the workspace may only be read", "add --write" } } },
+	    [MOR_POLICY_OF_COMMAND] = { "the workspace may only be read", "add --write" } } },
 	{ MOR_RULE_WRITE,
-	  { [MOR_FROM_SETTINGS] = { OUTSIDE, NULL }, [MOR_FROM_PLUGIN_TOML] = { OUTSIDE, NULL },
-	    [MOR_FROM_SUNSCREEN_JSON] = { OUTSIDE, NULL },
-	    [MOR_FROM_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" } } },
+	  { [MOR_POLICY_OF_SETTINGS] = { OUTSIDE, NULL }, [MOR_POLICY_OF_PLUGIN_TOML] = { OUTSIDE, NULL },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { OUTSIDE, NULL },
+	    [MOR_POLICY_OF_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" } } },
 	{ MOR_RULE_NETWORK,
-	  { [MOR_FROM_SETTINGS] = { "sandbox.network is not granted", "set sandbox.network = true" },
-	    [MOR_FROM_PLUGIN_TOML] = { "network is not granted",
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.network is not granted", "set sandbox.network = true" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "network is not granted",
 				       "set network = true under [permissions] in its plugin.toml, and agree when mortise run asks" },
-	    [MOR_FROM_SUNSCREEN_JSON] = { "capabilities.network is not granted",
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "capabilities.network is not granted",
 					  "set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
-	    [MOR_FROM_COMMAND] = { "it has no network", "add --network" } } },
+	    [MOR_POLICY_OF_COMMAND] = { "it has no network", "add --network" } } },
 	{ MOR_RULE_SPAWN,
-	  { [MOR_FROM_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
-	    [MOR_FROM_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },
-	    [MOR_FROM_SUNSCREEN_JSON] = { "it may not start this one", NULL },
-	    [MOR_FROM_COMMAND] = { "it may not start programs", "add --spawn" } } },
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "it may not start this one", NULL },
+	    [MOR_POLICY_OF_COMMAND] = { "it may not start programs", "add --spawn" } } },
 };
 
 static struct words find_words(enum mor_policy_source source, const char *rule)
@@ -136,7 +136,7 @@ static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 /* bash asks it for its user's shell before it does anything; a newcomer's first script ends so. */
 static bool may_be_bash(const struct mor_violation *v)
 {
-	return v->source == MOR_FROM_COMMAND && strcmp(v->rule, MOR_RULE_READ) == 0 &&
+	return v->source == MOR_POLICY_OF_COMMAND && strcmp(v->rule, MOR_RULE_READ) == 0 &&
 	       strcmp(v->path, "/etc/passwd") == 0;
 }
 

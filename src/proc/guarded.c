@@ -266,11 +266,11 @@ static int not_spawned(struct mor_exec_failure *failure, int error, const char *
 			     "the helper that guards plugins cannot be run: %s", fault[0] ? fault : strerrordesc_np(error));
 }
 
-static int run(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
+static int run_guardian(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
 	       int plan, struct mor_exec_failure *failure)
 {
 	bool confined = command->policy && mor_policy_confined(command->policy);
-	char fault[MOR_FAULT_TEXT];
+	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(command->helper, fault);
 	pid_t pid = -1;
 	int r;
@@ -301,7 +301,7 @@ static int remember_program(struct mor_proc *proc, const struct mor_command *com
 {
 	char seen[PATH_MAX];
 
-	if (!mor_seen_from(command, program, seen))
+	if (!mor_program_seen_from(command, program, seen))
 		return -ENAMETOOLONG;
 	proc->program = mor_strdup(seen);
 	return proc->program ? 0 : -ENOMEM;
@@ -329,12 +329,12 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0], "cannot make a socket: %s",
 				     strerrordesc_np(r));
 	}
-	return run(proc, command, argv, theirs, ends, plan, failure);
+	return run_guardian(proc, command, argv, theirs, ends, plan, failure);
 }
 
 /* ---- orders ---- */
 
-_Static_assert(sizeof(struct mor_guard_order) + MOR_VIEW_TEXTS <= MOR_ORDER_MAX, "what the guardian takes in");
+_Static_assert(sizeof(struct mor_guard_order) + MOR_PROC_VIEW_TEXTS <= MOR_PLAN_ORDER_MAX, "what the guardian takes in");
 
 static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
 {
@@ -358,7 +358,7 @@ static int guarded_set_view(struct mor_proc *proc, struct mor_slice texts)
 	struct iovec parts[] = { { &order, sizeof(order) }, { (void *)texts.ptr, texts.len } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 
-	if (texts.len > MOR_VIEW_TEXTS)
+	if (texts.len > MOR_PROC_VIEW_TEXTS)
 		return MORTISE_EINVAL;
 	if (sendmsg(proc->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		return 0;

@@ -82,9 +82,6 @@ int mor_proc_hear_stderr(struct mor_proc *proc); /* 0 or a status with errno */
 void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how);
 int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path);
 void mor_proc_kill_unwatched(pid_t pid, bool group);
-/* An embedder that closed its stdio gets pipes on 0, 1 and 2; dup2() in the child would then overwrite one end with
- * another. Moves *fd to `least` or above. 0 or -errno. */
-int mor_fd_lift(int *fd, int least);
 /* A group of its own or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
 int mor_spawn_attributes(posix_spawnattr_t *attr, bool session);
 

@@ -34,20 +34,6 @@ static void close_all(int fds[3])
 		mor_fd_close(&fds[i]);
 }
 
-int mor_fd_lift(int *fd, int least)
-{
-	int higher;
-
-	if (*fd >= least)
-		return 0;
-	higher = fcntl(*fd, F_DUPFD_CLOEXEC, least);
-	if (higher < 0)
-		return -errno;
-	mor_fd_close(fd);
-	*fd = higher;
-	return 0;
-}
-
 static int open_pipe(struct stdio *io, int number)
 {
 	int ends[2], r;
@@ -190,13 +176,13 @@ int mor_proc_start(struct mor_loop *loop, const struct mor_command *command,
 {
 	struct mor_proc *proc;
 	char **argv = NULL;
-	int r = mor_proc_resolve(command, &argv, ret_failure);
+	int r = mor_program_resolve(command, &argv, ret_failure);
 
 	if (r < 0)
 		return r;
 	proc = proc_new(loop, command, events, arg);
 	r = proc ? start_argv(proc, command, argv, ret_failure) : mor_proc_no_memory(ret_failure, argv[0]);
-	mor_proc_argv_free(argv);
+	mor_program_argv_free(argv);
 	if (r < 0) {
 		mor_proc_free(proc);
 		return r;

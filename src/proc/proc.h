@@ -85,9 +85,9 @@ void mor_proc_order(struct mor_proc *proc, enum mor_order order);
 /* From on_exited on: the same again. */
 void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 
-/* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_VIEW_TEXTS bytes. 0, or
+/* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_PROC_VIEW_TEXTS bytes. 0, or
  * MORTISE_ECLOSED (no process, or not with this back end), MORTISE_EOVERLOAD (the guardian has not taken the last ones). */
-#define MOR_VIEW_TEXTS (15 * 1024)
+#define MOR_PROC_VIEW_TEXTS (15 * 1024)
 int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
 /* The line of stderr that says most: the last non-empty one, except that Node prints the error first and its

@@ -94,7 +94,7 @@ const char *mor_stderr_last(const struct mor_stderr *err)
 
 /* ---- lines ---- */
 
-static void tell(struct mor_stderr *err, struct mor_slice line)
+static void tell_line(struct mor_stderr *err, struct mor_slice line)
 {
 	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
 		line.len--;
@@ -111,7 +111,7 @@ static void tell_partial(struct mor_stderr *err)
 		return;
 	line = (struct mor_slice){ err->keep->partial, err->keep->partial_len };
 	err->keep->partial_len = 0;
-	tell(err, line);
+	tell_line(err, line);
 }
 
 /* Takes what of `bytes` fits into the line at hand and tells the line when it is whole. Returns how much. */
@@ -128,7 +128,7 @@ static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 	if (held == 0 && (whole || !err->keep)) {
 		/* The common case, told from where it was read. Without memory to keep the beginning of a line
 		 * it is told in pieces, which is better than not at all. */
-		tell(err, (struct mor_slice){ bytes.ptr, size });
+		tell_line(err, (struct mor_slice){ bytes.ptr, size });
 		return size + end;
 	}
 	memcpy(err->keep->partial + held, bytes.ptr, size);
@@ -139,7 +139,7 @@ static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 }
 
 /* An owner that frees the process in a callback stops us: fd is -1 then. */
-static void take(struct mor_stderr *err, struct mor_slice bytes)
+static void take_bytes(struct mor_stderr *err, struct mor_slice bytes)
 {
 	err->bytes += bytes.len;
 	if (!err->keep)
@@ -166,7 +166,7 @@ static ssize_t read_some(struct mor_stderr *err)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	take(err, (struct mor_slice){ some, (size_t)n });
+	take_bytes(err, (struct mor_slice){ some, (size_t)n });
 	return n;
 }
 

@@ -113,7 +113,7 @@ static int diagnose_elf(int fd, const char *path, const Elf64_Ehdr *elf, int os_
 
 /* ---- what exec refused ---- */
 
-static int refuse(struct mor_exec_failure *failure, int os_errno, const char *path, const char *why)
+static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const char *path, const char *why)
 {
 	bool absent = os_errno == ENOENT || os_errno == ENOTDIR;
 
@@ -137,11 +137,11 @@ static int diagnose_content(const char *path, int os_errno, struct mor_exec_fail
 		r = mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_EEXEC, path, "%s",
 				  strerrordesc_np(os_errno));
 	else if (n == 0)
-		r = refuse(failure, os_errno, path, "is empty");
+		r = refuse_exec(failure, os_errno, path, "is empty");
 	else if (n >= 2 && memcmp(head.text, "MZ", 2) == 0)
-		r = refuse(failure, os_errno, path, "is a Windows program");
+		r = refuse_exec(failure, os_errno, path, "is a Windows program");
 	else
-		r = refuse(failure, os_errno, path,
+		r = refuse_exec(failure, os_errno, path,
 			   "is no program, and its first line names no interpreter (#!/usr/bin/env ...)");
 	mor_fd_close(&fd);
 	return r;
@@ -153,7 +153,7 @@ static int diagnose_access(const char *path, mode_t mode, int os_errno, struct m
 	unsigned bits = mode & 07777;
 
 	if (statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOEXEC))
-		return refuse(failure, os_errno, path, "is on a file system mounted noexec");
+		return refuse_exec(failure, os_errno, path, "is on a file system mounted noexec");
 	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_EEXEC, path,
 				     "not executable (mode %04o): chmod +x it", bits);
@@ -167,23 +167,23 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 	char seen[PATH_MAX];
 	struct stat st;
 
-	if (!mor_seen_from(command, path, seen))
-		return refuse(failure, ENAMETOOLONG, path, "name is too long");
+	if (!mor_program_seen_from(command, path, seen))
+		return refuse_exec(failure, ENAMETOOLONG, path, "name is too long");
 	if (mor_errno_is_lack(os_errno)) /* not the file's fault */
 		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path, "cannot start a process: %s",
 				     strerrordesc_np(os_errno));
 	if (stat(seen, &st) < 0)
-		return refuse(failure, errno, seen, errno == ENOENT ? "no such file" : strerrordesc_np(errno));
+		return refuse_exec(failure, errno, seen, errno == ENOENT ? "no such file" : strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))
-		return refuse(failure, EISDIR, seen, "is a directory");
+		return refuse_exec(failure, EISDIR, seen, "is a directory");
 	if (!S_ISREG(st.st_mode))
-		return refuse(failure, os_errno, seen, "is not a regular file");
+		return refuse_exec(failure, os_errno, seen, "is not a regular file");
 	if (os_errno == EACCES)
 		return diagnose_access(seen, st.st_mode, os_errno, failure);
 	if (os_errno == ETXTBSY)
-		return refuse(failure, os_errno, seen, "is being written to by another process");
+		return refuse_exec(failure, os_errno, seen, "is being written to by another process");
 	if (os_errno == E2BIG)
-		return refuse(failure, os_errno, seen, "its arguments and environment are too long");
+		return refuse_exec(failure, os_errno, seen, "its arguments and environment are too long");
 	return diagnose_content(seen, os_errno, failure);
 }
 
@@ -192,8 +192,8 @@ int mor_exec_foresee(const struct mor_command *command, const char *path, struct
 	char seen[PATH_MAX];
 	struct stat st;
 
-	if (!mor_seen_from(command, path, seen))
-		return refuse(failure, ENAMETOOLONG, path, "name is too long");
+	if (!mor_program_seen_from(command, path, seen))
+		return refuse_exec(failure, ENAMETOOLONG, path, "name is too long");
 	if (stat(seen, &st) < 0 || !S_ISREG(st.st_mode) || faccessat(AT_FDCWD, seen, X_OK, AT_EACCESS) < 0)
 		return mor_exec_diagnose(command, path, EACCES, failure);
 	return 0;

@@ -100,15 +100,15 @@ static bool find_place(const char *name, char out[PATH_MAX], uid_t *ret_keeper)
 	return true;
 }
 
-static void judge_place(bool found, const char *path, uid_t keeper, char fault[MOR_FAULT_TEXT])
+static void judge_place(bool found, const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT])
 {
 	if (found)
 		mor_file_is_ours(path, keeper, fault);
 	else
-		snprintf(fault, MOR_FAULT_TEXT, "nobody can tell where this library lies: mount /proc");
+		snprintf(fault, MOR_PROGRAM_FAULT, "nobody can tell where this library lies: mount /proc");
 }
 
-const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_FAULT_TEXT])
+const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
 {
 	uid_t keeper = 0;
 	bool found;
@@ -132,7 +132,7 @@ static void find_jail(void)
 	jail.found = find_place("mortise-jail", jail.path, &jail.keeper);
 }
 
-const char *mor_helper_find(const char *asked, char fault[MOR_FAULT_TEXT])
+const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 

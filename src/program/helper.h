@@ -16,18 +16,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define MOR_FAULT_TEXT 256
+#define MOR_PROGRAM_FAULT 256
 
 /* Where the program `name` is, in `path`. `fault`: why it must not be run and what to do, or "". Whether it is
  * there at all is seen when it is run. Returns `path`. */
-const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_FAULT_TEXT]);
+const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT]);
 
 /* The same for mortise-jail, which is sought once and judged each time. `asked`, when not NULL, is taken as it
  * is: who names a helper answers for it. */
-const char *mor_helper_find(const char *asked, char fault[MOR_FAULT_TEXT]);
+const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT]);
 
 /* Whether nobody but us, root and `keeper` (the owner of the code that runs already) can write the file or put
  * another one in its place. A file that is not there is fine: whoever opens it will see. */
-bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_FAULT_TEXT]);
+bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT]);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "program/resolve.h"
 
-bool mor_is_executable(const char *path);
+bool mor_program_is_executable(const char *path);
 
 /* The first line of a script. The kernel looks at no more than 256 bytes, and passes the whole rest of the
  * line as ONE argument. */

@@ -3,7 +3,7 @@
  * From a command to what exec gets: PATH, interpreters by suffix, and a look at a script's first line.
  *
  * Paths that go into argv are as the child will see them, after its chdir; what we look at ourselves goes
- * through mor_seen_from().
+ * through mor_program_seen_from().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 /* ---- looking at files ---- */
 
-bool mor_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX])
+bool mor_program_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX])
 {
 	bool joined = command->cwd && path[0] != '/';
 	int n = snprintf(out, PATH_MAX, "%s%s%s", joined ? command->cwd : "", joined ? "/" : "", path);
@@ -31,7 +31,7 @@ bool mor_seen_from(const struct mor_command *command, const char *path, char out
 	return n < PATH_MAX;
 }
 
-bool mor_is_executable(const char *path)
+bool mor_program_is_executable(const char *path)
 {
 	struct stat st;
 
@@ -42,14 +42,14 @@ static bool child_can_run(const struct mor_command *command, const char *path)
 {
 	char seen[PATH_MAX];
 
-	return mor_seen_from(command, path, seen) && mor_is_executable(seen);
+	return mor_program_seen_from(command, path, seen) && mor_program_is_executable(seen);
 }
 
 static bool is_there(const struct mor_command *command, const char *path)
 {
 	char seen[PATH_MAX];
 
-	return mor_seen_from(command, path, seen) && access(seen, F_OK) == 0;
+	return mor_program_seen_from(command, path, seen) && access(seen, F_OK) == 0;
 }
 
 /* ---- PATH ---- */
@@ -116,7 +116,7 @@ static enum language language_of(const char *path)
 /* The system's Python before whatever PATH has: a pyenv shim costs 0.1 to 0.2 s per start. */
 static int find_python(const struct mor_command *command, char out[PATH_MAX])
 {
-	if (!mor_is_executable(PYTHON))
+	if (!mor_program_is_executable(PYTHON))
 		return find_in_path(command, "python3", out);
 	memcpy(out, PYTHON, sizeof(PYTHON));
 	return 0;
@@ -133,7 +133,7 @@ static bool python_by_shebang(const char *seen, char out[PATH_MAX])
 	name = mor_base_name(line.interpreter);
 	if (strncmp(name, "python", 6) != 0 && strncmp(name, "pypy", 4) != 0)
 		return false;
-	if (!mor_is_executable(line.interpreter))
+	if (!mor_program_is_executable(line.interpreter))
 		return false;
 	memcpy(out, line.interpreter, strlen(line.interpreter) + 1);
 	return true;
@@ -240,7 +240,7 @@ static int check_shebang(const struct mor_command *command, const char *seen, st
 	char found[PATH_MAX];
 	const char *env;
 
-	if (!mor_is_executable(seen) || !mor_shebang_read(seen, &line))
+	if (!mor_program_is_executable(seen) || !mor_shebang_read(seen, &line))
 		return 0;
 	if (!child_can_run(command, line.interpreter))
 		return no_interpreter(seen, line.interpreter, false, failure);
@@ -253,7 +253,7 @@ static int check_shebang(const struct mor_command *command, const char *seen, st
 /* ---- argv ---- */
 
 /* Both lists, NULL-terminated, as one block. */
-static char **join(const char *const *prefix, const char *const *argv)
+static char **join_argv(const char *const *prefix, const char *const *argv)
 {
 	const char *const *parts[] = { prefix, argv };
 	size_t count = 1, bytes = 0;
@@ -282,7 +282,7 @@ static char **join(const char *const *prefix, const char *const *argv)
 	return all;
 }
 
-void mor_proc_argv_free(char **argv)
+void mor_program_argv_free(char **argv)
 {
 	mor_free(argv);
 }
@@ -357,7 +357,7 @@ static int choose(const struct mor_command *command, char interpreter[PATH_MAX],
 	char seen[PATH_MAX];
 	int r, n = 0;
 
-	if (!mor_seen_from(command, program, seen))
+	if (!mor_program_seen_from(command, program, seen))
 		return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENAMETOOLONG, MORTISE_ENOTFOUND, program,
 				     "name is too long");
 	if (language == NO_LANGUAGE) {
@@ -379,7 +379,7 @@ static int choose(const struct mor_command *command, char interpreter[PATH_MAX],
 	return 0;
 }
 
-int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure)
+int mor_program_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure)
 {
 	char interpreter[PATH_MAX] = "", program[PATH_MAX] = "";
 	const char *prefix[4] = { NULL };
@@ -396,7 +396,7 @@ int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct
 		r = choose(command, interpreter, program, prefix, ret_failure);
 	if (r < 0)
 		return r;
-	argv = join(prefix, command->argv + 1);
+	argv = join_argv(prefix, command->argv + 1);
 	if (!argv)
 		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, ENOMEM, MORTISE_ENOMEM, program,
 				     "%s", mortise_status_text(MORTISE_ENOMEM));

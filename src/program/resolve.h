@@ -31,9 +31,9 @@ struct mor_exec_failure {
 };
 
 /* The resolution by itself (info and error texts): the argv that would be executed, argv[0] being the file,
- * as seen from the command's cwd. One block, freed with mor_proc_argv_free(). */
-int mor_proc_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
-void mor_proc_argv_free(char **argv);
+ * as seen from the command's cwd. One block, freed with mor_program_argv_free(). */
+int mor_program_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
+void mor_program_argv_free(char **argv);
 /* What can be told without trying: no such file, a directory, not executable. 0 or a status. */
 int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure);
 /* exec said os_errno: finds out why by looking at the file. `path` is seen from the command's cwd. */
@@ -46,6 +46,6 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code, const char *path,
 		  const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Where the child will find `path`, as seen from here. false: too long. */
-bool mor_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX]);
+bool mor_program_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX]);
 
 #endif

@@ -41,7 +41,7 @@ static bool has_list(const char *path)
 }
 
 /* `what`: how the text calls it. */
-static bool is_ours(const char *path, const char *what, uid_t keeper, char fault[MOR_FAULT_TEXT])
+static bool is_ours(const char *path, const char *what, uid_t keeper, char fault[MOR_PROGRAM_FAULT])
 {
 	struct stat st;
 
@@ -49,17 +49,17 @@ static bool is_ours(const char *path, const char *what, uid_t keeper, char fault
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != keeper)
-		snprintf(fault, MOR_FAULT_TEXT, "%s belongs to another user (%u): install it anew", what,
+		snprintf(fault, MOR_PROGRAM_FAULT, "%s belongs to another user (%u): install it anew", what,
 			 st.st_uid);
 	else if (st.st_mode & S_IWOTH)
-		snprintf(fault, MOR_FAULT_TEXT, "everybody can write %s: chmod o-w %.180s", what, path);
+		snprintf(fault, MOR_PROGRAM_FAULT, "everybody can write %s: chmod o-w %.180s", what, path);
 	else if ((st.st_mode & S_IWGRP) && (has_list(path) || !is_private_group(&st)))
-		snprintf(fault, MOR_FAULT_TEXT, "others can write %s (group %u): chmod g-w %.180s", what,
+		snprintf(fault, MOR_PROGRAM_FAULT, "others can write %s (group %u): chmod g-w %.180s", what,
 			 st.st_gid, path);
 	return !fault[0];
 }
 
-bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_FAULT_TEXT])
+bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT])
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];

@@ -220,7 +220,7 @@ static int differ(struct match *match, const char *what)
 }
 
 /* One line, not escaped as an excerpt would be: it is JSON, and people compare it by eye. */
-static void show(const struct mor_value *value, char *out, size_t size)
+static void show_value(const struct mor_value *value, char *out, size_t size)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	size_t cut;
@@ -250,8 +250,8 @@ static int differ_values(struct match *match, const struct mor_value *expected, 
 	if (!bound && (type == MOR_JSON_OBJECT || type == MOR_JSON_ARRAY))
 		snprintf(want, sizeof(want), "an %s", mor_json_type_name(type));
 	else
-		show(expected, want, sizeof(want));
-	show(actual, have, sizeof(have));
+		show_value(expected, want, sizeof(want));
+	show_value(actual, have, sizeof(have));
 	snprintf(text, sizeof(text), "expected %s, got %s", want, have);
 	return differ(match, text);
 }

@@ -80,7 +80,7 @@ static size_t take_escape(const char *p, size_t len, char *ret)
 }
 
 /* In place: the bytes are never more than their text. */
-static bool unescape(struct mor_slice *text, char *memory)
+static bool unescape_text(struct mor_slice *text, char *memory)
 {
 	size_t from = 0, to = 0;
 
@@ -121,14 +121,14 @@ static void write_raw(struct mor_buf *out, struct mor_slice bytes)
 
 /* ---- Reading ---- */
 
-struct parser {
+struct talk_parser {
 	struct mor_talk talk;
 	size_t room; /* steps allocated */
 	unsigned line;
 	mortise_error *err;
 };
 
-static int bad_line(struct parser *parser, const char *what)
+static int bad_line(struct talk_parser *parser, const char *what)
 {
 	return mor_fail(parser->err, MORTISE_EMANIFEST, "line %u: %s", parser->line, what);
 }
@@ -142,7 +142,7 @@ static char *seal(struct mor_slice word)
 	return text;
 }
 
-static int parse_head(struct parser *parser, struct mor_slice line)
+static int parse_head(struct talk_parser *parser, struct mor_slice line)
 {
 	struct mor_slice dialect, option, framing = { NULL, 0 };
 
@@ -183,7 +183,7 @@ static int signal_by_name(struct mor_slice name)
 	return -1;
 }
 
-static int parse_exit(struct parser *parser, struct mor_talk_step *step)
+static int parse_exit(struct talk_parser *parser, struct mor_talk_step *step)
 {
 	struct mor_slice rest = step->text, how = take_word(&rest), what = take_word(&rest);
 	uint32_t code;
@@ -198,7 +198,7 @@ static int parse_exit(struct parser *parser, struct mor_talk_step *step)
 	return 0;
 }
 
-static int parse_json(struct parser *parser, struct mor_talk_step *step)
+static int parse_json(struct talk_parser *parser, struct mor_talk_step *step)
 {
 	mortise_error why = { 0 };
 	int r = mor_talk_check(step->text, &why);
@@ -209,7 +209,7 @@ static int parse_json(struct parser *parser, struct mor_talk_step *step)
 }
 
 /* What stands behind the mark, by the mark. */
-static int parse_rest(struct parser *parser, struct mor_talk_step *step)
+static int parse_rest(struct talk_parser *parser, struct mor_talk_step *step)
 {
 	switch (step->kind) {
 	case MOR_TALK_SEND:
@@ -218,7 +218,7 @@ static int parse_rest(struct parser *parser, struct mor_talk_step *step)
 		return parse_json(parser, step);
 	case MOR_TALK_SEND_RAW:
 	case MOR_TALK_RECEIVE_RAW:
-		if (!unescape(&step->text, (char *)(uintptr_t)step->text.ptr))
+		if (!unescape_text(&step->text, (char *)(uintptr_t)step->text.ptr))
 			return bad_line(parser, "bad escape");
 		return 0;
 	case MOR_TALK_WAIT:
@@ -241,7 +241,7 @@ static int parse_rest(struct parser *parser, struct mor_talk_step *step)
 	return 0;
 }
 
-static struct mor_talk_step *new_step(struct parser *parser)
+static struct mor_talk_step *new_step(struct talk_parser *parser)
 {
 	struct mor_talk *talk = &parser->talk;
 
@@ -250,7 +250,7 @@ static struct mor_talk_step *new_step(struct parser *parser)
 	return &talk->steps[talk->count++];
 }
 
-static int parse_step(struct parser *parser, struct mor_slice line)
+static int parse_step(struct talk_parser *parser, struct mor_slice line)
 {
 	struct mor_talk_step *step;
 	size_t i, n = 0;
@@ -275,7 +275,7 @@ static int parse_step(struct parser *parser, struct mor_slice line)
 	return parse_rest(parser, step);
 }
 
-static int parse_line(struct parser *parser, struct mor_slice line)
+static int parse_line(struct talk_parser *parser, struct mor_slice line)
 {
 	if (line.len && line.ptr[line.len - 1] == '\r')
 		line.len--;
@@ -288,7 +288,7 @@ static int parse_line(struct parser *parser, struct mor_slice line)
 
 int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err)
 {
-	struct parser parser = { .err = err };
+	struct talk_parser parser = { .err = err };
 	char *p = mor_strndup(text.ptr, text.len), *end;
 	int r = 0;
 
@@ -347,7 +347,7 @@ static int check_greeting(const struct mor_talk *talk, const struct mor_talk *gr
 	return at ? mor_fail(err, MORTISE_EMANIFEST, "the greeting greets in line %u: it must be spelled out", at) : 0;
 }
 
-static int copy_steps(struct parser *into, const struct mor_talk_step *steps, size_t count, unsigned line)
+static int copy_steps(struct talk_parser *into, const struct mor_talk_step *steps, size_t count, unsigned line)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct mor_talk_step *step = new_step(into);
@@ -360,7 +360,7 @@ static int copy_steps(struct parser *into, const struct mor_talk_step *steps, si
 	return 0;
 }
 
-static int copy_or_greet(struct parser *into, const struct mor_talk_step *step, const struct mor_talk *greeting)
+static int copy_or_greet(struct talk_parser *into, const struct mor_talk_step *step, const struct mor_talk *greeting)
 {
 	bool whole = is_act(step, "greeted");
 	int r = 0;
@@ -376,7 +376,7 @@ static int copy_or_greet(struct parser *into, const struct mor_talk_step *step, 
 
 int mor_talk_greet(struct mor_talk *talk, const struct mor_talk *greeting, mortise_error *err)
 {
-	struct parser whole = { .err = err };
+	struct talk_parser whole = { .err = err };
 	int r = check_greeting(talk, greeting, err);
 
 	for (size_t i = 0; r == 0 && i < talk->count; i++)

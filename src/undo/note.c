@@ -40,14 +40,14 @@ bool mor_undo_covers(const struct mor_undo *undo, const char *where)
 }
 
 /* Its name below the workspace. */
-static const char *below(const struct mor_undo *undo, const char *where)
+static const char *below_workspace(const struct mor_undo *undo, const char *where)
 {
 	return where[undo->root_len] ? where + undo->root_len + 1 : "";
 }
 
 /* ---- what is known ---- */
 
-static struct mor_undo_known *find(struct mor_undo *undo, const struct mor_undo_id *id)
+static struct mor_undo_known *find_known(struct mor_undo *undo, const struct mor_undo_id *id)
 {
 	uint32_t at = mor_undo_map_get(&undo->index, id);
 
@@ -57,7 +57,7 @@ static struct mor_undo_known *find(struct mor_undo *undo, const struct mor_undo_
 /* NULL: no memory. */
 static struct mor_undo_known *know(struct mor_undo *undo, const struct mor_undo_id *id, const char *path)
 {
-	struct mor_undo_known *known = find(undo, id);
+	struct mor_undo_known *known = find_known(undo, id);
 	char *copy;
 
 	if (known && known->path)
@@ -153,9 +153,9 @@ static int append(struct mor_undo *undo, struct draft *draft)
 }
 
 /* Said once: the first is what the plugin stumbled over. It has room of its own. */
-static int refuse(struct mor_undo *undo, const char *where, int error)
+static int refuse_change(struct mor_undo *undo, const char *where, int error)
 {
-	struct draft draft = { .path = below(undo, where), .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
+	struct draft draft = { .path = below_workspace(undo, where), .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
 
 	if (!undo->refused && error != EINTR)
 		undo->refused = append(undo, &draft) == 0;
@@ -165,7 +165,7 @@ static int refuse(struct mor_undo *undo, const char *where, int error)
 static int have_room(struct mor_undo *undo, const char *where)
 {
 	/* What is known grows without entries, too: by files that never get a name. */
-	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ? 0 : refuse(undo, where, EDQUOT);
+	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ? 0 : refuse_change(undo, where, EDQUOT);
 }
 
 static int note(struct mor_undo *undo, const char *where, struct draft *draft)
@@ -173,7 +173,7 @@ static int note(struct mor_undo *undo, const char *where, struct draft *draft)
 	int status = have_room(undo, where);
 
 	if (status == 0) {
-		draft->path = below(undo, where);
+		draft->path = below_workspace(undo, where);
 		status = append(undo, draft);
 	}
 	return status;
@@ -197,7 +197,7 @@ static uint32_t true_id(struct mor_undo *undo, uint32_t id, uint32_t own)
 	return id == OVERFLOW_ID && id != own && are_mapped(undo) ? MOR_UNDO_ID_UNKNOWN : id;
 }
 
-static void describe(struct mor_undo *undo, struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
+static void describe_entry(struct mor_undo *undo, struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
 {
 	*entry = (struct mor_undo_entry){
 		.kind = kind, .mode = look->mode, .id = look->id, .uid = true_id(undo, look->uid, geteuid()),
@@ -243,14 +243,14 @@ static int save(struct mor_undo *undo, const char *where, int fd, const struct m
 	int from, status;
 
 	if (look->bytes > MOR_UNDO_BYTES || at > MOR_UNDO_BYTES - look->bytes)
-		return refuse(undo, where, EDQUOT);
+		return refuse_change(undo, where, EDQUOT);
 	from = open_again(fd);
 	if (from < 0)
-		return refuse(undo, where, -from);
+		return refuse_change(undo, where, -from);
 	status = mor_undo_copy(from, 0, undo->store.copies, at, look->bytes, undo->wanted, undo->arg);
 	mor_fd_close(&from);
 	if (status < 0)
-		return refuse(undo, where, -status);
+		return refuse_change(undo, where, -status);
 	known->copy = at;
 	known->bytes = look->bytes;
 	known->atime_ns = look->atime_ns;
@@ -273,7 +273,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !S_ISREG(look.mode) || !look.links)
 		return status;
-	known = know(undo, &look.id, below(undo, where));
+	known = know(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (known->ours || known->saved)
@@ -284,7 +284,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	if (status < 0)
 		return status;
 	watch(undo, known, fd);
-	describe(undo, &draft.entry, MOR_UNDO_CHANGED, &look);
+	describe_entry(undo, &draft.entry, MOR_UNDO_CHANGED, &look);
 	draft.entry.copy = known->copy;
 	status = note(undo, where, &draft);
 	known->saved = status == 0;
@@ -303,9 +303,9 @@ int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !look.links)
 		return status;
-	if (!know(undo, &look.id, below(undo, where))) /* for how its mode is left */
+	if (!know(undo, &look.id, below_workspace(undo, where))) /* for how its mode is left */
 		return -ENOMEM;
-	describe(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
+	describe_entry(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
 	return note(undo, where, &draft);
 }
 
@@ -323,7 +323,7 @@ static int read_link(int parent, const char *name, char text[PATH_MAX])
 static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look,
 			struct mor_undo_entry *entry)
 {
-	struct mor_undo_known *known = know(undo, &look->id, below(undo, where));
+	struct mor_undo_known *known = know(undo, &look->id, below_workspace(undo, where));
 	int fd, status = 0;
 
 	if (!known)
@@ -342,7 +342,7 @@ static int keep_content(struct mor_undo *undo, const char *where, int parent, co
 
 static bool is_ours(struct mor_undo *undo, const struct mor_undo_id *id)
 {
-	const struct mor_undo_known *known = find(undo, id);
+	const struct mor_undo_known *known = find_known(undo, id);
 
 	return known && known->ours;
 }
@@ -355,7 +355,7 @@ static int note_removal(struct mor_undo *undo, const char *where, int parent, co
 
 	if (status < 0)
 		return status;
-	describe(undo, &draft.entry, MOR_UNDO_REMOVED, look);
+	describe_entry(undo, &draft.entry, MOR_UNDO_REMOVED, look);
 	/* What the plugin has made need not come back, nor what it did to it before. But through its directories other things may
 	 * have gone, and must go back that way. */
 	draft.entry.ours = !S_ISDIR(look->mode) && is_ours(undo, &look->id);
@@ -400,9 +400,9 @@ int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from
 		return status;
 	if (found == 0 && !swap && !(flags & RENAME_NOREPLACE))
 		status = note_removal(undo, to->where, to->parent, to->name, &there);
-	describe(undo, &draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
+	describe_entry(undo, &draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
 	draft.entry.id2 = there.id;
-	draft.other = below(undo, to->where);
+	draft.other = below_workspace(undo, to->where);
 	return status < 0 ? status : note(undo, from->where, &draft);
 }
 
@@ -434,24 +434,24 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 	status = mor_undo_look(parent, name, &look);
 	if (status < 0)
 		return status;
-	describe(undo, &draft.entry, MOR_UNDO_MADE, &look);
-	known = know(undo, &look.id, below(undo, where));
+	describe_entry(undo, &draft.entry, MOR_UNDO_MADE, &look);
+	known = know(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (look.links == 1 || !S_ISREG(look.mode))
 		known->ours = true;
 	else
-		rename_to(known, below(undo, where));
+		rename_to(known, below_workspace(undo, where));
 	if (source && mor_undo_covers(undo, source) && look.links > 1)
-		draft.other = below(undo, source);
+		draft.other = below_workspace(undo, source);
 	return note(undo, where, &draft);
 }
 
 void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const char *where)
 {
-	struct mor_undo_known *known = mor_undo_covers(undo, where) ? find(undo, id) : NULL;
+	struct mor_undo_known *known = mor_undo_covers(undo, where) ? find_known(undo, id) : NULL;
 
-	if (!known || !known->path || strcmp(known->path, below(undo, where)) != 0)
+	if (!known || !known->path || strcmp(known->path, below_workspace(undo, where)) != 0)
 		return;
 	mor_free(known->path);
 	known->path = NULL;
@@ -476,7 +476,7 @@ void mor_undo_moved(struct mor_undo *undo, const char *from, const char *to, uns
 
 	if (!mor_undo_covers(undo, from) || !mor_undo_covers(undo, to))
 		return;
-	old = below(undo, from), new = below(undo, to);
+	old = below_workspace(undo, from), new = below_workspace(undo, to);
 	for (size_t i = 0; i < undo->count; i++)
 		if (!move_known(&undo->known[i], old, new) && flags & RENAME_EXCHANGE)
 			move_known(&undo->known[i], new, old);
@@ -489,7 +489,7 @@ void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unna
 
 	if (!mor_undo_covers(undo, where) || mor_undo_look(fd, "", &look) < 0)
 		return;
-	known = unnamed ? know(undo, &look.id, "") : find(undo, &look.id);
+	known = unnamed ? know(undo, &look.id, "") : find_known(undo, &look.id);
 	if (!known)
 		return;
 	if (unnamed) {
@@ -531,7 +531,7 @@ static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
 
 	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 || !mor_undo_same(&look.id, &known->id))
 		return 0; /* then its absence is what undoing will meet */
-	describe(undo, &draft.entry, MOR_UNDO_LEFT, &look);
+	describe_entry(undo, &draft.entry, MOR_UNDO_LEFT, &look);
 	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;
 	return append(undo, &draft);
 }
@@ -551,12 +551,12 @@ int mor_undo_end(struct mor_undo *undo)
 
 /* ---- the host is dead ---- */
 
-struct telling {
+struct undo_telling {
 	struct mor_undo *undo;
 	char text[2 * PATH_MAX];
 };
 
-static void tell(struct telling *telling)
+static void tell_changes(struct undo_telling *telling)
 {
 	struct draft draft = { .path = telling->text, .entry = { .kind = MOR_UNDO_TOLD } };
 
@@ -565,16 +565,16 @@ static void tell(struct telling *telling)
 
 static void tell_left(void *arg, const char *path, const char *why, const char *copy)
 {
-	struct telling *telling = arg;
+	struct undo_telling *telling = arg;
 
 	(void)copy;
 	snprintf(telling->text, sizeof(telling->text), "not undone: %.4000s: %s", path, why);
-	tell(telling);
+	tell_changes(telling);
 }
 
 void mor_undo_alone(struct mor_undo *undo)
 {
-	static struct telling telling;
+	static struct undo_telling telling;
 	struct mor_undo_player player = { .on_left = tell_left, .arg = &telling };
 	struct mor_undo_result result;
 	char summary[MOR_UNDO_SUMMARY];
@@ -586,7 +586,7 @@ void mor_undo_alone(struct mor_undo *undo)
 		return;
 	mor_undo_summary(&result, summary);
 	snprintf(telling.text, sizeof(telling.text), "undone: %s", summary);
-	tell(&telling);
+	tell_changes(&telling);
 }
 
 void mor_undo_fini(struct mor_undo *undo)

@@ -11,8 +11,6 @@
 #include "wire/json.h"
 #include "wire/scan.h"
 
-typedef const unsigned char *spot;
-
 enum member { M_JSONRPC, M_ID, M_METHOD, M_PARAMS, M_RESULT, M_ERROR, MEMBERS };
 
 static const char *const names[MEMBERS] = { "jsonrpc", "id", "method", "params", "result", "error" };
@@ -50,7 +48,7 @@ struct plain_name {
 	char text[16];
 };
 
-static struct plain_name unescape(struct mor_slice content)
+static struct plain_name unescape_name(struct mor_slice content)
 {
 	struct plain_name name = { "" };
 
@@ -62,7 +60,7 @@ static struct plain_name unescape(struct mor_slice content)
 /* The same for a key with an escape in it. Nobody writes such keys but those who test whether we can read. */
 static enum member member_of_escaped(struct mor_slice key)
 {
-	struct plain_name name = unescape(key);
+	struct plain_name name = unescape_name(key);
 
 	return member_of(mor_slice_of(name.text));
 }
@@ -111,7 +109,7 @@ static int64_t id_number(struct mor_slice id)
 }
 
 /* Set as soon as it is seen, so that a fault further on still knows whose answer this was to be. An id
- * of a wrong type is left out here and told by judge(). */
+ * of a wrong type is left out here and told by judge_envelope(). */
 static void set_id(struct mor_message *message, struct mor_slice id)
 {
 	enum mor_json_type type = type_of(id);
@@ -130,17 +128,17 @@ static void set_id(struct mor_message *message, struct mor_slice id)
 }
 
 /* One member, p at its key or a blank before it. Returns the position behind its value. */
-static spot scan_member(struct mor_scan *scan, spot p, struct envelope *envelope, struct mor_message *message)
+static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
 {
 	struct mor_slice key, text;
 	enum member which;
-	spot start = mor_scan_key(scan, p, &key);
+	mor_spot start = mor_scan_key(scan, p, &key);
 
 	if (!start)
 		return NULL;
 	which = scan->escaped ? member_of_escaped(key) : member_of(key);
 	if (which != MEMBERS && envelope->member[which].ptr)
-		return mor_scan_fault(scan, (spot)key.ptr - 1, "this key was there before");
+		return mor_scan_fault(scan, (mor_spot)key.ptr - 1, "this key was there before");
 	p = mor_scan_value(scan, start, 1);
 	if (!p || which == MEMBERS)
 		return p;
@@ -154,9 +152,9 @@ static spot scan_member(struct mor_scan *scan, spot p, struct envelope *envelope
 }
 
 /* p at the '{'. Returns the position behind the '}'. */
-static spot scan_object(struct mor_scan *scan, spot p, struct envelope *envelope, struct mor_message *message)
+static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
 {
-	spot open = p;
+	mor_spot open = p;
 
 	p = mor_scan_blanks(p + 1, scan->end);
 	if (mor_scan_peek(p, scan->end) == '}')
@@ -173,7 +171,7 @@ static spot scan_object(struct mor_scan *scan, spot p, struct envelope *envelope
 	}
 }
 
-static int refuse(mortise_error *err, enum member which, struct mor_slice json, const char *what)
+static int refuse_member(mortise_error *err, enum member which, struct mor_slice json, const char *what)
 {
 	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which], mor_json_type_name(type_of(json)), what);
 }
@@ -182,7 +180,7 @@ static bool is_escaped_version(struct mor_slice json)
 {
 	if (type_of(json) != MOR_JSON_STRING || !memchr(json.ptr, '\\', json.len))
 		return false;
-	return strcmp(unescape((struct mor_slice){ json.ptr + 1, json.len - 2 }).text, "2.0") == 0;
+	return strcmp(unescape_name((struct mor_slice){ json.ptr + 1, json.len - 2 }).text, "2.0") == 0;
 }
 
 /* The type of each member that is there. Null params count as absent: real peers send them. */
@@ -192,16 +190,16 @@ static int judge_types(struct envelope *envelope, unsigned flags, struct mor_mes
 	enum mor_json_type params = type_of(m[M_PARAMS]);
 
 	if (m[M_ID].ptr && message->id_kind == MOR_ID_NONE)
-		return refuse(err, M_ID, m[M_ID], "id");
+		return refuse_member(err, M_ID, m[M_ID], "id");
 	message->lax = !mor_slice_eq(m[M_JSONRPC], MOR_SLICE("\"2.0\"")) && !is_escaped_version(m[M_JSONRPC]);
 	if (message->lax && !(flags & MOR_ENV_JSONRPC_OPTIONAL))
 		return mor_fail(err, MORTISE_EPROTO, m[M_JSONRPC].ptr ? "/jsonrpc: not \"2.0\"" : "/jsonrpc: missing");
 	if (m[M_METHOD].ptr && type_of(m[M_METHOD]) != MOR_JSON_STRING)
-		return refuse(err, M_METHOD, m[M_METHOD], "method");
+		return refuse_member(err, M_METHOD, m[M_METHOD], "method");
 	if (params == MOR_JSON_NULL)
 		m[M_PARAMS] = (struct mor_slice){ NULL, 0 };
 	else if (params != MOR_JSON_MISSING && params != MOR_JSON_OBJECT && params != MOR_JSON_ARRAY)
-		return refuse(err, M_PARAMS, m[M_PARAMS], "object or array");
+		return refuse_member(err, M_PARAMS, m[M_PARAMS], "object or array");
 	return 0;
 }
 
@@ -239,14 +237,14 @@ static int judge_reply(struct mor_slice *m, unsigned flags, struct mor_message *
 	if (message->id_kind == MOR_ID_NONE)
 		return mor_fail(err, MORTISE_EPROTO, "/id: missing in a reply");
 	if (m[M_ERROR].ptr && type_of(m[M_ERROR]) != MOR_JSON_OBJECT)
-		return refuse(err, M_ERROR, m[M_ERROR], "error object");
+		return refuse_member(err, M_ERROR, m[M_ERROR], "error object");
 	message->kind = m[M_ERROR].ptr ? MOR_MSG_ERROR : MOR_MSG_RESULT;
 	message->result = m[M_RESULT];
 	message->error = m[M_ERROR];
 	return 0;
 }
 
-static int judge(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
+static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
 {
 	struct mor_slice *m = envelope->member;
 	int r = judge_types(envelope, flags, message, err);
@@ -297,7 +295,7 @@ static const struct usual {
 static bool scan_usual(struct mor_scan *scan, struct mor_message *message)
 {
 	const struct usual *u = &usual[scan->begin[11] == ' '];
-	spot digits = scan->begin + u->head_len, p = digits, value;
+	mor_spot digits = scan->begin + u->head_len, p = digits, value;
 	int64_t id = 0;
 
 	if (memcmp(scan->begin, u->head, u->head_len) != 0)
@@ -324,7 +322,7 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 		      mortise_error *err)
 {
 	struct mor_scan scan = mor_scan_init(frame, flags, max_depth);
-	spot start = mor_scan_blanks(scan.begin, scan.end), p;
+	mor_spot start = mor_scan_blanks(scan.begin, scan.end), p;
 	struct envelope envelope;
 	unsigned char first = mor_scan_peek(start, scan.end);
 
@@ -346,7 +344,7 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 	if (!p)
 		return mor_scan_tell(&scan, err);
 	if (first == '{')
-		return judge(&envelope, flags, ret_message, err);
+		return judge_envelope(&envelope, flags, ret_message, err);
 	if (first != '[')
 		return mor_fail(err, MORTISE_EPROTO, "%s is no message",
 				mor_json_type_name(type_of(ret_message->whole)));
@@ -371,7 +369,7 @@ int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out)
 int mor_batch_next(struct mor_slice frame, size_t *pos, struct mor_slice *ret_element)
 {
 	struct mor_scan scan = mor_scan_init(frame, MOR_ENV_NAN, MOR_JSON_DEPTH_MAX);
-	spot p = mor_scan_blanks(scan.begin + *pos, scan.end), end;
+	mor_spot p = mor_scan_blanks(scan.begin + *pos, scan.end), end;
 
 	/* Behind an element stands ',' or ']'; at the start '['. */
 	if (p == scan.end || *p == ']')
@@ -405,15 +403,15 @@ static void take_error_member(struct mor_rpc_error *ret, struct mor_slice key, s
 void mor_envelope_error(struct mor_slice error, struct mor_rpc_error *ret)
 {
 	struct mor_scan scan = mor_scan_init(error, MOR_ENV_NAN, MOR_JSON_DEPTH_MAX);
-	spot p = mor_scan_blanks(scan.begin, scan.end);
+	mor_spot p = mor_scan_blanks(scan.begin, scan.end);
 
 	*ret = (struct mor_rpc_error){ .code = 0 };
 	if (mor_scan_peek(p, scan.end) != '{')
 		return;
 	do {
 		struct mor_slice key;
-		spot value = mor_scan_key(&scan, p + 1, &key);
-		struct plain_name name = scan.escaped ? unescape(key) : (struct plain_name){ "" };
+		mor_spot value = mor_scan_key(&scan, p + 1, &key);
+		struct plain_name name = scan.escaped ? unescape_name(key) : (struct plain_name){ "" };
 
 		if (value && scan.escaped)
 			key = mor_slice_of(name.text);

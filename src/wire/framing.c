@@ -37,7 +37,7 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 }
 
 /* What the reader works on: the deframer and one call's arguments. */
-struct look {
+struct header_look {
 	struct mor_deframer *d;
 	const char *window;
 	size_t len;
@@ -47,14 +47,14 @@ struct look {
 
 /* ---- Verdicts. Each of them but MORE begins the next item afresh. ---- */
 
-static enum mor_item_kind say_more(const struct look *look, size_t scanned, size_t want)
+static enum mor_item_kind say_more(const struct header_look *look, size_t scanned, size_t want)
 {
 	look->d->scanned = scanned;
 	look->item->want = want;
 	return MOR_ITEM_MORE;
 }
 
-static enum mor_item_kind say(const struct look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
+static enum mor_item_kind say(const struct header_look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
 {
 	look->d->scanned = look->d->blanks = look->d->depth = 0;
 	look->d->in_string = look->d->escaped = false;
@@ -63,14 +63,14 @@ static enum mor_item_kind say(const struct look *look, enum mor_item_kind kind, 
 	return kind;
 }
 
-static enum mor_item_kind say_corrupt(const struct look *look, const char *why)
+static enum mor_item_kind say_corrupt(const struct header_look *look, const char *why)
 {
 	look->item->why = why;
 	return say(look, MOR_ITEM_CORRUPT, 0, look->len, look->len);
 }
 
 /* The first `used` bytes are no frame. */
-static enum mor_item_kind say_noise(const struct look *look, size_t used)
+static enum mor_item_kind say_noise(const struct header_look *look, size_t used)
 {
 	size_t len = used;
 
@@ -84,7 +84,7 @@ static enum mor_item_kind say_noise(const struct look *look, size_t used)
 /* ---- Parts that several framings share ---- */
 
 /* Index of the first newline; looks at no byte twice. SIZE_MAX: none so far. */
-static size_t find_newline(const struct look *look)
+static size_t find_newline(const struct header_look *look)
 {
 	size_t from = look->d->scanned;
 	const char *found = from < look->len ? memchr(look->window + from, '\n', look->len - from) : NULL;
@@ -93,7 +93,7 @@ static size_t find_newline(const struct look *look)
 }
 
 /* Index of the first byte that is no blank, or MOR_NOISE_MAX; looks at no byte twice either. */
-static size_t pass_blanks(const struct look *look)
+static size_t pass_blanks(const struct header_look *look)
 {
 	const char *w = look->window;
 	size_t i = look->d->blanks;
@@ -105,7 +105,7 @@ static size_t pass_blanks(const struct look *look)
 }
 
 /* The line at the beginning of the window is known to be no frame, whatever else it holds. */
-static enum mor_item_kind noise_line(const struct look *look, const char *why)
+static enum mor_item_kind noise_line(const struct header_look *look, const char *why)
 {
 	size_t newline;
 
@@ -129,7 +129,7 @@ static size_t limit_of(const struct mor_deframer *deframer)
 }
 
 /* A frame whose size stands before it in `head` bytes. */
-static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t size)
+static enum mor_item_kind sized(const struct header_look *look, size_t head, uint64_t size)
 {
 	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
 	if (size == 0)
@@ -146,7 +146,7 @@ static enum mor_item_kind sized(const struct look *look, size_t head, uint64_t s
 	return say(look, MOR_ITEM_FRAME, head, (size_t)size, head + (size_t)size);
 }
 
-static enum mor_item_kind skip_some(const struct look *look)
+static enum mor_item_kind skip_some(const struct header_look *look)
 {
 	struct mor_deframer *d = look->d;
 	size_t used = look->len;
@@ -169,7 +169,7 @@ static enum mor_item_kind skip_some(const struct look *look)
 
 /* A line that begins like JSON. Whether it is too big is decided from its first limit + 2 bytes alone,
  * so the verdict does not depend on how much of it is here; a CR at the limit may still belong to the end. */
-static enum mor_item_kind json_line(const struct look *look)
+static enum mor_item_kind json_line(const struct header_look *look)
 {
 	size_t limit = look->d->limit, newline = find_newline(look);
 	size_t seen = newline == SIZE_MAX ? look->len : newline;
@@ -186,7 +186,7 @@ static enum mor_item_kind json_line(const struct look *look)
 }
 
 /* Brackets opened and closed by the bytes up to `end`, from where the last look left off. */
-static void count_brackets(const struct look *look, size_t end)
+static void count_brackets(const struct header_look *look, size_t end)
 {
 	struct mor_deframer *d = look->d;
 
@@ -207,7 +207,7 @@ static void count_brackets(const struct look *look, size_t end)
 }
 
 /* The first `len` bytes but for the blanks at their end. */
-static enum mor_item_kind whole_text(const struct look *look, size_t len, size_t used)
+static enum mor_item_kind whole_text(const struct header_look *look, size_t len, size_t used)
 {
 	const char *w = look->window;
 
@@ -218,7 +218,7 @@ static enum mor_item_kind whole_text(const struct look *look, size_t len, size_t
 
 /* A JSON text over as many lines as its brackets need. A raw newline is no part of a string, so a quote that is left
  * open ends with its line. */
-static enum mor_item_kind json_text(const struct look *look)
+static enum mor_item_kind json_text(const struct header_look *look)
 {
 	struct mor_deframer *d = look->d;
 	size_t newline;
@@ -249,7 +249,7 @@ static enum mor_item_kind json_text(const struct look *look)
 	return newline == SIZE_MAX ? say_corrupt(look, "truncated") : whole_text(look, newline, newline + 1);
 }
 
-static enum mor_item_kind deframe_line(const struct look *look)
+static enum mor_item_kind deframe_line(const struct header_look *look)
 {
 	const char *w = look->window;
 	size_t i = pass_blanks(look);
@@ -270,7 +270,7 @@ static enum mor_item_kind deframe_line(const struct look *look)
 #define MOST_DIGITS 19 /* every such number fits 64 bits */
 
 /* Wrong as soon as it shows, digit by digit: a newline that would end the tag may never come. */
-static enum mor_item_kind deframe_decimal(const struct look *look)
+static enum mor_item_kind deframe_decimal(const struct header_look *look)
 {
 	static const char why[] = "length tag is no minimum-width decimal number";
 	bool strict = look->d->flags & MOR_DEFRAME_STRICT;
@@ -321,13 +321,13 @@ static bool is_low(char c)
 	return (unsigned char)c < 0x09;
 }
 
-static bool is_over(const struct look *look, uint32_t size)
+static bool is_over(const struct header_look *look, uint32_t size)
 {
 	return look->d->limit && size > look->d->limit;
 }
 
 /* Do these five bytes begin a frame? One over the limit must look like JSON at once, since it is skipped unseen. */
-static bool begins_frame(const struct look *look, const char *w)
+static bool begins_frame(const struct header_look *look, const char *w)
 {
 	uint32_t size = be32_at(w);
 
@@ -338,7 +338,7 @@ static bool begins_frame(const struct look *look, const char *w)
 
 /* Four bytes that print are no length ("INFO[0000] up"). And a high first byte may be the end of a print without
  * newline, with the true header behind it: whoever reads "\n\0\0\1{{" wrongly skips 160 MB. */
-static bool is_high_header(const struct look *look, size_t len)
+static bool is_high_header(const struct header_look *look, size_t len)
 {
 	const char *w = look->window;
 	bool text = true;
@@ -352,7 +352,7 @@ static bool is_high_header(const struct look *look, size_t len)
 
 /* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
  * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
-static enum mor_item_kind be32_noise(const struct look *look)
+static enum mor_item_kind be32_noise(const struct header_look *look)
 {
 	const char *w = look->window;
 	size_t i = look->d->scanned ? look->d->scanned : 1;
@@ -375,7 +375,7 @@ static enum mor_item_kind be32_noise(const struct look *look)
 	}
 }
 
-static enum mor_item_kind deframe_be32(const struct look *look)
+static enum mor_item_kind deframe_be32(const struct header_look *look)
 {
 	const char *w = look->window;
 	size_t need = 8; /* what a high first byte takes to be judged */
@@ -452,7 +452,7 @@ static void take_header(struct block *block, struct mor_slice line, size_t name)
 }
 
 /* The block's end, or a line that spoils it: the first `used` bytes are no frame. */
-static enum mor_item_kind noise_block(const struct look *look, size_t used)
+static enum mor_item_kind noise_block(const struct header_look *look, size_t used)
 {
 	if (look->d->flags & MOR_DEFRAME_STRICT)
 		return say_corrupt(look, "no Content-Length header");
@@ -460,7 +460,7 @@ static enum mor_item_kind noise_block(const struct look *look, size_t used)
 }
 
 /* The line that begins at `at` has no end yet. */
-static enum mor_item_kind half_header(const struct look *look, const struct block *block, size_t at)
+static enum mor_item_kind half_header(const struct header_look *look, const struct block *block, size_t at)
 {
 	struct mor_slice rest = { look->window + at, look->len - at };
 
@@ -472,14 +472,14 @@ static enum mor_item_kind half_header(const struct look *look, const struct bloc
 }
 
 /* A line of JSON among header lines is no header, and where such lines are taken it is not lost with them. */
-static bool ends_block(const struct look *look, size_t at)
+static bool ends_block(const struct header_look *look, size_t at)
 {
 	return at && at < look->len && (look->d->reads & 1u << MOR_FRAMING_LINES) &&
 	       (look->window[at] == '{' || look->window[at] == '[');
 }
 
 /* A block is small, so it is read again from its first byte each time. */
-static enum mor_item_kind deframe_headers(const struct look *look)
+static enum mor_item_kind deframe_headers(const struct header_look *look)
 {
 	struct block block = { 0 };
 	size_t at = 0, next;
@@ -513,7 +513,7 @@ static enum mor_item_kind deframe_headers(const struct look *look)
 /* ---- several framings ---- */
 
 /* 1: they say so, 0: they do not, -1: not enough of them yet. */
-static int begins_headers(const struct look *look)
+static int begins_headers(const struct header_look *look)
 {
 	static const char name[] = "content-length";
 	size_t len = look->len < sizeof(name) - 1 ? look->len : sizeof(name) - 1;
@@ -523,7 +523,7 @@ static int begins_headers(const struct look *look)
 	return len == sizeof(name) - 1 ? 1 : look->at_eof ? 0 : -1;
 }
 
-static int begins_json(const struct look *look)
+static int begins_json(const struct header_look *look)
 {
 	const char *w = look->window;
 	size_t i = pass_blanks(look);
@@ -535,20 +535,20 @@ static int begins_json(const struct look *look)
 	return w[i] == '{' || w[i] == '[';
 }
 
-static int begins_decimal(const struct look *look)
+static int begins_decimal(const struct header_look *look)
 {
 	return look->window[0] >= '0' && look->window[0] <= '9';
 }
 
-static int begins_be32(const struct look *look)
+static int begins_be32(const struct header_look *look)
 {
 	return look->window[0] == '\0';
 }
 
 /* The framing of what begins here, or -1: that cannot be told yet. */
-static int framing_of(const struct look *look)
+static int framing_of(const struct header_look *look)
 {
-	static int (*const begins[MOR_FRAMINGS])(const struct look *look) = {
+	static int (*const begins[MOR_FRAMINGS])(const struct header_look *look) = {
 		[MOR_FRAMING_LINES] = begins_json,
 		[MOR_FRAMING_DECIMAL] = begins_decimal,
 		[MOR_FRAMING_BE32] = begins_be32,
@@ -569,7 +569,7 @@ static int framing_of(const struct look *look)
 enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
 			       struct mor_item *ret_item)
 {
-	struct look look = { deframer, window, len, at_eof, ret_item };
+	struct header_look look = { deframer, window, len, at_eof, ret_item };
 
 	*ret_item = (struct mor_item){ .used = 0 };
 	if (len == 0)

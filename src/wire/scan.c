@@ -9,11 +9,9 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-typedef const unsigned char *spot;
-
 #define INLINE MOR_SCAN_INLINE
 
-spot mor_scan_fault(struct mor_scan *scan, spot at, const char *why)
+mor_spot mor_scan_fault(struct mor_scan *scan, mor_spot at, const char *why)
 {
 	scan->at = at;
 	scan->why = why;
@@ -35,7 +33,7 @@ int mor_scan_tell(const struct mor_scan *scan, mortise_error *err)
 }
 
 /* The four digits at p, or -1. */
-static int hex4(spot p, spot end)
+static int hex4(mor_spot p, mor_spot end)
 {
 	int value = 0;
 
@@ -52,7 +50,7 @@ static int hex4(spot p, spot end)
 }
 
 /* One escape, p at its backslash. Surrogates come in pairs, high then low. */
-static spot scan_escape(struct mor_scan *scan, spot p)
+static mor_spot scan_escape(struct mor_scan *scan, mor_spot p)
 {
 	int unit, low;
 
@@ -77,7 +75,7 @@ static spot scan_escape(struct mor_scan *scan, spot p)
 
 /* Behind the run of three-byte characters at p, the form that most scripts' text is made of: one load and two
  * masks say what mor_utf8_sequence() says. Stops at any other; never closer to the end than 4 bytes. */
-static INLINE spot skip_three_byte(spot p, spot end)
+static INLINE mor_spot skip_three_byte(mor_spot p, mor_spot end)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	while (end - p >= 4) {
@@ -96,7 +94,7 @@ static INLINE spot skip_three_byte(spot p, spot end)
 }
 
 /* A run of characters outside ASCII: such text seldom comes one character at a time. */
-static spot scan_wide(struct mor_scan *scan, spot p)
+static mor_spot scan_wide(struct mor_scan *scan, mor_spot p)
 {
 	for (;;) {
 		size_t n;
@@ -113,7 +111,7 @@ static spot scan_wide(struct mor_scan *scan, spot p)
 
 const bool mor_scan_stop[256] = { [0 ... 31] = true, ['"'] = true, ['\\'] = true, [128 ... 255] = true };
 
-spot mor_scan_hard_string(struct mor_scan *scan, spot p)
+mor_spot mor_scan_hard_string(struct mor_scan *scan, mor_spot p)
 {
 	while (p < scan->end && *p != '"') {
 		if (*p < ' ')
@@ -136,16 +134,16 @@ static inline bool is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-static INLINE spot scan_digits(struct mor_scan *scan, spot p, spot end)
+static INLINE mor_spot scan_digits(struct mor_scan *scan, mor_spot p, mor_spot end)
 {
-	spot first = p;
+	mor_spot first = p;
 
 	while ((!end || p < end) && is_digit(*p))
 		p++;
 	return p > first ? p : mor_scan_fault(scan, p, NULL);
 }
 
-static inline spot scan_word(struct mor_scan *scan, spot p, const char *word, size_t len)
+static inline mor_spot scan_word(struct mor_scan *scan, mor_spot p, const char *word, size_t len)
 {
 	if ((size_t)(scan->end - p) < len || memcmp(p, word, len) != 0)
 		return mor_scan_fault(scan, p, NULL);
@@ -153,7 +151,7 @@ static inline spot scan_word(struct mor_scan *scan, spot p, const char *word, si
 }
 
 /* Behind the digits before the point. */
-static INLINE spot scan_fraction(struct mor_scan *scan, spot p, spot end)
+static INLINE mor_spot scan_fraction(struct mor_scan *scan, mor_spot p, mor_spot end)
 {
 	if (mor_scan_peek(p, end) == '.' && !(p = scan_digits(scan, p + 1, end)))
 		return NULL;
@@ -166,7 +164,7 @@ static INLINE spot scan_fraction(struct mor_scan *scan, spot p, spot end)
 	return p;
 }
 
-static INLINE spot scan_number(struct mor_scan *scan, spot p, spot end)
+static INLINE mor_spot scan_number(struct mor_scan *scan, mor_spot p, mor_spot end)
 {
 	if (*p == '-')
 		p++;
@@ -182,7 +180,7 @@ static INLINE spot scan_number(struct mor_scan *scan, spot p, spot end)
 }
 
 /* The rare ones, and the usual ones too near the end of the text for one load. */
-static spot scan_odd_literal(struct mor_scan *scan, spot p)
+static mor_spot scan_odd_literal(struct mor_scan *scan, mor_spot p)
 {
 	switch (mor_scan_peek(p, scan->end)) {
 	case 't':
@@ -201,7 +199,7 @@ static spot scan_odd_literal(struct mor_scan *scan, spot p)
 }
 
 /* What is neither string nor container nor begins like a number. */
-static INLINE spot scan_literal(struct mor_scan *scan, spot p)
+static INLINE mor_spot scan_literal(struct mor_scan *scan, mor_spot p)
 {
 	if (scan->end - p >= 5) {
 		if (memcmp(p, "true", 4) == 0 || memcmp(p, "null", 4) == 0)
@@ -212,7 +210,7 @@ static INLINE spot scan_literal(struct mor_scan *scan, spot p)
 	return scan_odd_literal(scan, p);
 }
 
-static INLINE spot scan_scalar(struct mor_scan *scan, spot p, spot end, unsigned char c)
+static INLINE mor_spot scan_scalar(struct mor_scan *scan, mor_spot p, mor_spot end, unsigned char c)
 {
 	if (c == '"')
 		return mor_scan_string(scan, p);
@@ -227,7 +225,7 @@ static INLINE spot scan_scalar(struct mor_scan *scan, spot p, spot end, unsigned
  * With end NULL nothing is asked about the text's end: whatever we skip stops at the bracket at scan->last.
  * Only a bracket or a string can bring us behind that one; then NULL is returned, as for any fault, and the
  * caller tries again with the end, which gives the true verdict and its place. */
-static INLINE spot scan_nested(struct mor_scan *scan, spot p, spot end, unsigned depth)
+static INLINE mor_spot scan_nested(struct mor_scan *scan, mor_spot p, mor_spot end, unsigned depth)
 {
 	unsigned char outer[MOR_JSON_DEPTH_MAX], closer = 0;
 	unsigned base = depth;
@@ -243,7 +241,7 @@ static INLINE spot scan_nested(struct mor_scan *scan, spot p, spot end, unsigned
 			if (mor_scan_peek(p, end) != c + 2) {
 				outer[depth++] = closer;
 				closer = c + 2;
-				if (c == '{' && !(p = mor_scan_key_to(scan, p, end, &(spot){ NULL })))
+				if (c == '{' && !(p = mor_scan_key_to(scan, p, end, &(mor_spot){ NULL })))
 					return NULL;
 				continue;
 			}
@@ -266,25 +264,25 @@ static INLINE spot scan_nested(struct mor_scan *scan, spot p, spot end, unsigned
 		if (c != ',')
 			return mor_scan_fault(scan, p, NULL);
 		p = mor_scan_blanks(p + 1, end);
-		if (closer == '}' && !(p = mor_scan_key_to(scan, p, end, &(spot){ NULL })))
+		if (closer == '}' && !(p = mor_scan_key_to(scan, p, end, &(mor_spot){ NULL })))
 			return NULL;
 	}
 }
 
-static spot nested_to_the_end(struct mor_scan *scan, spot p, unsigned depth)
+static mor_spot nested_to_the_end(struct mor_scan *scan, mor_spot p, unsigned depth)
 {
 	return scan_nested(scan, p, scan->end, depth);
 }
 
-static spot nested_to_the_last(struct mor_scan *scan, spot p, unsigned depth)
+static mor_spot nested_to_the_last(struct mor_scan *scan, mor_spot p, unsigned depth)
 {
 	return scan_nested(scan, p, NULL, depth);
 }
 
-spot mor_scan_value(struct mor_scan *scan, spot p, unsigned depth)
+mor_spot mor_scan_value(struct mor_scan *scan, mor_spot p, unsigned depth)
 {
 	unsigned char c = mor_scan_peek(p, scan->end);
-	spot found = NULL;
+	mor_spot found = NULL;
 
 	if (c != '{' && c != '[')
 		return scan_scalar(scan, p, scan->end, c);
@@ -296,7 +294,7 @@ spot mor_scan_value(struct mor_scan *scan, spot p, unsigned depth)
 bool mor_json_valid(struct mor_slice text, unsigned flags, unsigned max_depth, size_t *ret_error_at)
 {
 	struct mor_scan scan = mor_scan_init(text, flags, max_depth);
-	spot p = mor_scan_value(&scan, mor_scan_blanks(scan.begin, scan.end), 0);
+	mor_spot p = mor_scan_value(&scan, mor_scan_blanks(scan.begin, scan.end), 0);
 
 	if (p) {
 		p = mor_scan_blanks(p, scan.end);
@@ -322,7 +320,7 @@ static size_t put_utf8(unsigned c, char out[4])
 }
 
 /* The escape at p (valid: the scanner has seen it) as UTF-8; *ret_n bytes. Returns its length in the text. */
-static size_t take_escape(spot p, spot end, char out[4], size_t *ret_n)
+static size_t take_escape(mor_spot p, mor_spot end, char out[4], size_t *ret_n)
 {
 	static const char shorts[] = "b\bf\fn\nr\rt\t";
 	unsigned c;
@@ -346,7 +344,7 @@ static size_t take_escape(spot p, spot end, char out[4], size_t *ret_n)
 
 void mor_scan_unescape(struct mor_slice content, char *out, size_t out_size)
 {
-	spot p = (spot)content.ptr, end = p + content.len;
+	mor_spot p = (mor_spot)content.ptr, end = p + content.len;
 	size_t used = 0;
 
 	while (p < end) {

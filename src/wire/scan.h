@@ -23,6 +23,8 @@
 /* Per-token work is a few nanoseconds: a call that is not inlined shows. */
 #define MOR_SCAN_INLINE inline __attribute__((always_inline))
 
+typedef const unsigned char *mor_spot; /* in the text */
+
 struct mor_scan {
 	const unsigned char *begin, *end;
 	const unsigned char *last; /* the last '}' or ']' if it stands near the end, else NULL */

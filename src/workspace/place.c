@@ -14,6 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "console/args.h"
 #include "manifest/manifest.h"
@@ -21,19 +22,11 @@
 
 #define IDL_LIMIT ((size_t)8 << 20)
 
-static char *join_path(const char *dir, const char *name)
-{
-	struct mor_buf path = MOR_BUF_INIT;
-
-	mor_buf_printf(&path, "%s%s%s", dir, dir[1] ? "/" : "", name);
-	return mor_buf_detach(&path);
-}
-
 /* ---- where it is ---- */
 
 static bool has_yml(const char *dir)
 {
-	MOR_CLEAN_TEXT char *path = join_path(dir, MOR_SUNSCREEN_YML);
+	MOR_CLEAN_TEXT char *path = mor_path_join(dir, MOR_SUNSCREEN_YML);
 
 	return path && access(path, F_OK) == 0;
 }
@@ -119,7 +112,7 @@ static int given_config(const struct mor_text_list *given, struct mor_buf *out, 
 
 int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *path = join_path(workspace, MOR_SUNSCREEN_YML);
+	MOR_CLEAN_TEXT char *path = mor_path_join(workspace, MOR_SUNSCREEN_YML);
 
 	if (given->count)
 		return given_config(given, out, err);
@@ -135,7 +128,7 @@ int mor_workspace_config(const char *workspace, const struct mor_text_list *give
 /* The one of its kind in target/idl; NULL: none, or several. */
 static char *only_idl(const char *workspace)
 {
-	MOR_CLEAN_TEXT char *dir = join_path(workspace, "target/idl");
+	MOR_CLEAN_TEXT char *dir = mor_path_join(workspace, "target/idl");
 	DIR *list = dir ? opendir(dir) : NULL;
 	char *found = NULL;
 	size_t count = 0;
@@ -147,7 +140,7 @@ static char *only_idl(const char *workspace)
 
 		if (len <= 5 || strcmp(entry->d_name + len - 5, ".json") != 0)
 			continue;
-		path = join_path(dir, entry->d_name);
+		path = mor_path_join(dir, entry->d_name);
 		if (path && stat(path, &info) == 0 && S_ISREG(info.st_mode) && count++ == 0)
 			found = mor_take(&path);
 	}
@@ -194,7 +187,7 @@ static int make_below(int *dir, const char *name, unsigned *made)
 int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made, mortise_error *err)
 {
 	const char *const parts[] = { ".sunscreen", "plugins", name };
-	MOR_CLEAN_TEXT char *plugins = join_path(workspace, ".sunscreen/plugins");
+	MOR_CLEAN_TEXT char *plugins = mor_path_join(workspace, ".sunscreen/plugins");
 	int dir, r;
 
 	if (!*name || *name == '.' || strchr(name, '/')) /* manifests are checked; --set plugin.name=... is not */
@@ -208,7 +201,7 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, u
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
 				      workspace, name);
-	*ret = plugins ? join_path(plugins, name) : NULL;
+	*ret = plugins ? mor_path_join(plugins, name) : NULL;
 	return *ret ? 0 : mor_fail_memory(err);
 }
 
@@ -266,7 +259,7 @@ static int normalise_path(struct mor_slice claimed, struct mor_buf *out, mortise
 
 static int check_real(const char *workspace, const char *relative, struct mor_slice claimed, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *path = join_path(workspace, relative);
+	MOR_CLEAN_TEXT char *path = mor_path_join(workspace, relative);
 	char real[PATH_MAX];
 	struct stat info;
 

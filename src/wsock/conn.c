@@ -208,9 +208,9 @@ static void read_frames(struct mor_ws *ws)
 	}
 	if (ws->gone || ws->state == MOR_WS_CLOSED)
 		return;
-	if (got == MOR_STREAM_WAIT)
+	if (got == MOR_WS_STREAM_WAIT)
 		ws->read_wants = ws->stream.wants;
-	else if (got == MOR_STREAM_FAILED && !mor_frames_closed_by_peer(ws->frames))
+	else if (got == MOR_WS_STREAM_FAILED && !mor_frames_closed_by_peer(ws->frames))
 		fail_stream(ws);
 	else if (got <= 0 && mor_frames_closed_by_peer(ws->frames))
 		fail_frames(ws);
@@ -227,7 +227,7 @@ size_t mor_ws_waiting(const struct mor_ws *ws)
 	return ws->out.len - ws->sent + (ws->frames ? mor_frames_waiting(ws->frames) : 0);
 }
 
-static int fill(struct mor_ws *ws)
+static int fill_output(struct mor_ws *ws)
 {
 	if (ws->sent) {
 		mor_buf_consume(&ws->out, ws->sent);
@@ -248,7 +248,7 @@ static void write_out(struct mor_ws *ws)
 	while (!ws->mute) {
 		ssize_t done;
 
-		if (ws->sent == ws->out.len && fill(ws) < 0) {
+		if (ws->sent == ws->out.len && fill_output(ws) < 0) {
 			mor_ws_fail_memory(ws);
 			return;
 		}
@@ -257,7 +257,7 @@ static void write_out(struct mor_ws *ws)
 			return;
 		}
 		done = mor_stream_write(&ws->stream, ws->out.data + ws->sent, ws->out.len - ws->sent);
-		if (done == MOR_STREAM_WAIT) {
+		if (done == MOR_WS_STREAM_WAIT) {
 			ws->write_wants = ws->stream.wants;
 			return;
 		}
@@ -298,7 +298,7 @@ static void secure(struct mor_ws *ws)
 {
 	int done = mor_tls_handshake(&ws->stream);
 
-	if (done == MOR_STREAM_FAILED)
+	if (done == MOR_WS_STREAM_FAILED)
 		fail_stream(ws);
 	else if (done == 1) {
 		ws->state = MOR_WS_UPGRADING;

@@ -156,7 +156,7 @@ void mor_frames_free(struct mor_frames *frames)
 
 /* ---- bytes in and out ---- */
 
-static int judge(int done)
+static int judge_frames(int done)
 {
 	return done == 0 ? 0 : done == WSLAY_ERR_NO_MORE_MSG ? MORTISE_ECLOSED : MORTISE_ENOMEM;
 }
@@ -184,7 +184,7 @@ int mor_frames_write(struct mor_frames *frames, struct mor_buf *out, size_t most
 	frames->out = out;
 	frames->most = most;
 	if (wslay_event_want_write(frames->context))
-		r = judge(wslay_event_send(frames->context));
+		r = judge_frames(wslay_event_send(frames->context));
 	frames->out = NULL;
 	return r;
 }
@@ -193,19 +193,19 @@ int mor_frames_send(struct mor_frames *frames, struct mor_slice text)
 {
 	struct wslay_event_msg message = { WSLAY_TEXT_FRAME, (const uint8_t *)text.ptr, text.len };
 
-	return judge(wslay_event_queue_msg(frames->context, &message));
+	return judge_frames(wslay_event_queue_msg(frames->context, &message));
 }
 
 int mor_frames_ping(struct mor_frames *frames)
 {
 	struct wslay_event_msg message = { WSLAY_PING, NULL, 0 };
 
-	return judge(wslay_event_queue_msg(frames->context, &message));
+	return judge_frames(wslay_event_queue_msg(frames->context, &message));
 }
 
 int mor_frames_close(struct mor_frames *frames, uint16_t status, const char *reason)
 {
-	return judge(wslay_event_queue_close(frames->context, status, (const uint8_t *)reason, strlen(reason)));
+	return judge_frames(wslay_event_queue_close(frames->context, status, (const uint8_t *)reason, strlen(reason)));
 }
 
 size_t mor_frames_waiting(const struct mor_frames *frames)

@@ -14,11 +14,11 @@
 struct mor_stream {
 	int fd;         /* -1: none */
 	void *ssl;      /* NULL: plain */
-	unsigned wants; /* MOR_READABLE, MOR_WRITABLE: what the last call that returned MOR_STREAM_WAIT waits for */
-	char why[160];  /* what was wrong, after MOR_STREAM_FAILED */
+	unsigned wants; /* MOR_READABLE, MOR_WRITABLE: what the last call that returned MOR_WS_STREAM_WAIT waits for */
+	char why[160];  /* what was wrong, after MOR_WS_STREAM_FAILED */
 };
 
-enum { MOR_STREAM_END = 0, MOR_STREAM_WAIT = -1, MOR_STREAM_FAILED = -2 };
+enum { MOR_WS_STREAM_END = 0, MOR_WS_STREAM_WAIT = -1, MOR_WS_STREAM_FAILED = -2 };
 
 /* Bytes, or one of the above. */
 ssize_t mor_stream_read(struct mor_stream *stream, void *bytes, size_t len);
@@ -29,7 +29,7 @@ bool mor_stream_has_more(const struct mor_stream *stream);
 
 /* The side of TLS. `host` is whom the certificate must name; NULL: we are the server. false: out of memory. */
 bool mor_tls_begin(struct mor_stream *stream, struct mor_tls *tls, const char *host);
-/* 1: done; or MOR_STREAM_WAIT, MOR_STREAM_FAILED. */
+/* 1: done; or MOR_WS_STREAM_WAIT, MOR_WS_STREAM_FAILED. */
 int mor_tls_handshake(struct mor_stream *stream);
 ssize_t mor_tls_read(struct mor_stream *stream, void *bytes, size_t len);
 ssize_t mor_tls_write(struct mor_stream *stream, const void *bytes, size_t len);

@@ -67,7 +67,7 @@ static void abandon(struct lookup *lookup)
 	free_lookup(lookup);
 }
 
-static void tell(struct mor_resolve *resolve)
+static void tell_found(struct mor_resolve *resolve)
 {
 	struct addrinfo *list = NULL;
 
@@ -83,12 +83,12 @@ static void on_ready(struct mor_watch *watch, unsigned events)
 	(void)events;
 	mor_watch_stop(watch);
 	resolve->error = gai_error(&resolve->lookup->request);
-	tell(resolve);
+	tell_found(resolve);
 }
 
 static void on_known(struct mor_task *task)
 {
-	tell(mor_container_of(task, struct mor_resolve, task));
+	tell_found(mor_container_of(task, struct mor_resolve, task));
 }
 
 static struct lookup *new_lookup(const char *host, uint16_t port)

@@ -78,7 +78,7 @@ void mor_ws_server_forget(struct mor_ws_server *server, struct mor_ws *ws)
 	watch_doors(server, MOR_READABLE);
 }
 
-static void show(const struct sockaddr_storage *address, socklen_t len, char out[64])
+static void show_address(const struct sockaddr_storage *address, socklen_t len, char out[64])
 {
 	char host[48], port[8];
 
@@ -117,7 +117,7 @@ static void on_somebody(struct mor_watch *watch, unsigned events)
 			rest(server);
 		if (fd < 0)
 			return;
-		show(&address, len, from);
+		show_address(&address, len, from);
 		ws = mor_ws_incoming(server, fd, from);
 		if (ws)
 			server->young[server->count++] = ws;

@@ -8,30 +8,30 @@
 #include "base/fd.h"
 #include "wsock/inside.h"
 
-static ssize_t judge(struct mor_stream *stream, ssize_t done, unsigned wants)
+static ssize_t judge_transfer(struct mor_stream *stream, ssize_t done, unsigned wants)
 {
 	if (done >= 0)
 		return done;
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
 		stream->wants = wants;
-		return MOR_STREAM_WAIT;
+		return MOR_WS_STREAM_WAIT;
 	}
 	snprintf(stream->why, sizeof(stream->why), "%s", strerrordesc_np(errno));
-	return MOR_STREAM_FAILED;
+	return MOR_WS_STREAM_FAILED;
 }
 
 ssize_t mor_stream_read(struct mor_stream *stream, void *bytes, size_t len)
 {
 	if (stream->ssl)
 		return mor_tls_read(stream, bytes, len);
-	return judge(stream, recv(stream->fd, bytes, len, 0), MOR_READABLE);
+	return judge_transfer(stream, recv(stream->fd, bytes, len, 0), MOR_READABLE);
 }
 
 ssize_t mor_stream_write(struct mor_stream *stream, const void *bytes, size_t len)
 {
 	if (stream->ssl)
 		return mor_tls_write(stream, bytes, len);
-	return judge(stream, send(stream->fd, bytes, len, MSG_NOSIGNAL), MOR_WRITABLE);
+	return judge_transfer(stream, send(stream->fd, bytes, len, MSG_NOSIGNAL), MOR_WRITABLE);
 }
 
 bool mor_stream_has_more(const struct mor_stream *stream)

@@ -117,24 +117,24 @@ bool mor_tls_begin(struct mor_stream *stream, struct mor_tls *tls, const char *h
 }
 
 /* What a failed call of OpenSSL means. */
-static int judge(struct mor_stream *stream, int done)
+static int judge_tls(struct mor_stream *stream, int done)
 {
 	int error = SSL_get_error(stream->ssl, done);
 	long verdict = SSL_get_verify_result(stream->ssl);
 
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
 		stream->wants = error == SSL_ERROR_WANT_READ ? MOR_READABLE : MOR_WRITABLE;
-		return MOR_STREAM_WAIT;
+		return MOR_WS_STREAM_WAIT;
 	}
 	if (error == SSL_ERROR_ZERO_RETURN)
-		return MOR_STREAM_END;
+		return MOR_WS_STREAM_END;
 	if (verdict != X509_V_OK)
 		snprintf(stream->why, sizeof(stream->why), "its certificate is not trusted: %s", X509_verify_cert_error_string(verdict));
 	else if (ERR_peek_last_error())
 		snprintf(stream->why, sizeof(stream->why), "TLS: %s", reason());
 	else
-		return MOR_STREAM_END;
-	return MOR_STREAM_FAILED;
+		return MOR_WS_STREAM_END;
+	return MOR_WS_STREAM_FAILED;
 }
 
 int mor_tls_handshake(struct mor_stream *stream)
@@ -145,11 +145,11 @@ int mor_tls_handshake(struct mor_stream *stream)
 	done = SSL_do_handshake(stream->ssl);
 	if (done == 1)
 		return 1;
-	done = judge(stream, done);
-	if (done != MOR_STREAM_END)
+	done = judge_tls(stream, done);
+	if (done != MOR_WS_STREAM_END)
 		return done;
 	snprintf(stream->why, sizeof(stream->why), "the connection was closed during the TLS handshake");
-	return MOR_STREAM_FAILED;
+	return MOR_WS_STREAM_FAILED;
 }
 
 ssize_t mor_tls_read(struct mor_stream *stream, void *bytes, size_t len)
@@ -158,7 +158,7 @@ ssize_t mor_tls_read(struct mor_stream *stream, void *bytes, size_t len)
 
 	ERR_clear_error();
 	done = SSL_read(stream->ssl, bytes, len < INT32_MAX ? (int)len : INT32_MAX);
-	return done > 0 ? done : judge(stream, done);
+	return done > 0 ? done : judge_tls(stream, done);
 }
 
 ssize_t mor_tls_write(struct mor_stream *stream, const void *bytes, size_t len)
@@ -167,7 +167,7 @@ ssize_t mor_tls_write(struct mor_stream *stream, const void *bytes, size_t len)
 
 	ERR_clear_error();
 	done = SSL_write(stream->ssl, bytes, len < INT32_MAX ? (int)len : INT32_MAX);
-	return done > 0 ? done : judge(stream, done);
+	return done > 0 ? done : judge_tls(stream, done);
 }
 
 bool mor_tls_has_more(const struct mor_stream *stream)

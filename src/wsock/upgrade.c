@@ -41,7 +41,7 @@ static void take_response(struct mor_ws *ws, struct mor_slice head, struct mor_s
 }
 
 /* It is told, and then it is over. */
-static void refuse(struct mor_ws *ws, int status, const char *why)
+static void refuse_upgrade(struct mor_ws *ws, int status, const char *why)
 {
 	snprintf(ws->why, sizeof(ws->why), "%s (refused with %d)", why, status);
 	mor_buf_reset(&ws->out, MOR_HTTP_LIMIT);
@@ -67,7 +67,7 @@ static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_sl
 		wrong = status == 401 ? "it has no access token" : status == 403 ? "its access token is wrong" : "it asks for what is not here";
 	}
 	if (status) {
-		refuse(ws, status, wrong);
+		refuse_upgrade(ws, status, wrong);
 		return;
 	}
 	mor_ws_server_forget(ws->server, ws);
@@ -90,12 +90,12 @@ void mor_ws_upgrade(struct mor_ws *ws)
 			return;
 		}
 		got = mor_stream_read(&ws->stream, ws->in.data + ws->in.len, 2048);
-		if (got == MOR_STREAM_WAIT) {
+		if (got == MOR_WS_STREAM_WAIT) {
 			ws->read_wants = ws->stream.wants;
 			return;
 		}
 		if (got <= 0) {
-			mor_ws_fail(ws, "%s", got == MOR_STREAM_FAILED ? ws->stream.why : "the connection was closed during the handshake");
+			mor_ws_fail(ws, "%s", got == MOR_WS_STREAM_FAILED ? ws->stream.why : "the connection was closed during the handshake");
 			return;
 		}
 		ws->in.len += (size_t)got;

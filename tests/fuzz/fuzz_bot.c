@@ -29,11 +29,11 @@ static void put(const uint8_t *data, size_t size)
 	close(fd);
 }
 
-static void check_whole(const struct mor_bot *bot)
+static void check_whole(const struct mor_botfile *bot)
 {
 	CHECK(bot->count > 0);
 	for (size_t i = 0; i < bot->count; i++) {
-		const struct mor_bot_plugin *plugin = &bot->plugins[i];
+		const struct mor_botfile_plugin *plugin = &bot->plugins[i];
 
 		CHECK(plugin->name && plugin->argv && plugin->argv[0] && plugin->argv[0][0] && plugin->line);
 		CHECK(i == 0 || bot->plugins[i - 1].priority <= plugin->priority);
@@ -53,9 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	put(data, size);
 	for (int round = 0; round < 2; round++) {
-		struct mor_bot *bot = NULL;
+		struct mor_botfile *bot = NULL;
 		mortise_error err = { 0 };
-		int r = mor_bot_load(path, &bot, &err);
+		int r = mor_botfile_load(path, &bot, &err);
 
 		CHECK(r == 0 ? bot != NULL : !bot && err.text[0] && err.code == r);
 		CHECK(round == 0 || (r == first && (!bot || bot->count == count)));
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		count = bot ? bot->count : 0;
 		if (bot)
 			check_whole(bot);
-		mor_bot_free(bot);
+		mor_botfile_free(bot);
 	}
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kythe/unit/path.h"
+#include "base/path.h"
 #include "kythe/stage/stage.h"
 #include "kythe/stage/own.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "kythe/unit/path.h"
 #include "kythe/archive/vnames.h"
 
 static void check_path(const char *path)

@@ -5,25 +5,25 @@
  */
 #include "jail/paths.h"
 
-struct mor_verdict __wrap_mor_paths_read(struct mor_paths *paths, const char *name);
-struct mor_verdict __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name);
-struct mor_verdict __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
+struct mor_ruling __wrap_mor_paths_read(struct mor_paths *paths, const char *name);
+struct mor_ruling __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name);
+struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
 
-static const struct mor_verdict perform = { .kind = MOR_VERDICT_PERFORM };
+static const struct mor_ruling perform = { .kind = MOR_RULING_PERFORM };
 
-struct mor_verdict __wrap_mor_paths_read(struct mor_paths *paths, const char *name)
+struct mor_ruling __wrap_mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	(void)paths, (void)name;
 	return perform;
 }
 
-struct mor_verdict __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name)
+struct mor_ruling __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name)
 {
 	(void)paths, (void)name;
 	return perform;
 }
 
-struct mor_verdict __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	(void)paths, (void)name, (void)kind;
 	return perform;

@@ -45,7 +45,7 @@ int __wrap_mor_launch_receive(struct mor_launched *launched, int *ret_fd)
 {
 	static union {
 		struct mor_guard_order head;
-		char bytes[MOR_ORDER_MAX];
+		char bytes[MOR_PLAN_ORDER_MAX];
 	} order;
 	static struct mor_view_answer answer;
 	struct pollfd ready = { .fd = mor_view_fd(), .events = POLLIN };

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* A filter's index is the sum of these. */
-enum mor_filter_variant { MOR_FILTER_NETWORK = 1, MOR_FILTER_SPAWN = 2, MOR_FILTERS = 4 };
+enum mor_filter_variant { MOR_FILTER_NETWORK = 1, MOR_FILTER_SPAWN = 2 };
+enum { MOR_FILTERS = 4 };
 
 /* What the broker does with a notified call. The order is that of its table of functions. */
 enum mor_notify {

@@ -26,14 +26,14 @@
 enum place { FILES, PBUNITS, UNITS, PLACES };
 static const char *const place_names[PLACES] = { "files/", "pbunits/", "units/" };
 
-struct item {
+struct zipped {
 	char digest[MOR_DIGEST_SIZE];
 	uint64_t index, size; /* in the archive; unpacked */
 	size_t number;        /* among its kind, in the archive's order */
 };
 
 struct items {
-	struct item *item; /* sorted by digest once all are there */
+	struct zipped *item; /* sorted by digest once all are there */
 	size_t count, room;
 };
 
@@ -72,17 +72,17 @@ static int add_item(struct items *items, const char *digest, uint64_t index, uin
 {
 	if (mor_grow(&items->item, items->count, &items->room, sizeof(*items->item)) < 0)
 		return MORTISE_ENOMEM;
-	items->item[items->count] = (struct item){ .index = index, .size = size, .number = items->count };
+	items->item[items->count] = (struct zipped){ .index = index, .size = size, .number = items->count };
 	memcpy(items->item[items->count++].digest, digest, MOR_DIGEST_SIZE);
 	return 0;
 }
 
 static int by_digest(const void *a, const void *b)
 {
-	return strcmp(((const struct item *)a)->digest, ((const struct item *)b)->digest);
+	return strcmp(((const struct zipped *)a)->digest, ((const struct zipped *)b)->digest);
 }
 
-static const struct item *find(const struct items *items, const char *digest)
+static const struct zipped *find_item(const struct items *items, const char *digest)
 {
 	size_t low = 0, high = items->count;
 
@@ -191,7 +191,7 @@ static int sort_items(struct mor_kzip *kzip, enum place place, mortise_error *er
 static int check_subset(const struct mor_kzip *kzip, enum place of, enum place in, mortise_error *err)
 {
 	for (size_t i = 0; i < kzip->items[of].count; i++)
-		if (!find(&kzip->items[in], kzip->items[of].item[i].digest))
+		if (!find_item(&kzip->items[in], kzip->items[of].item[i].digest))
 			return mor_fail(err, MORTISE_EINPUT, "%s%s is missing in %s: both must hold the same units",
 					place_names[of], kzip->items[of].item[i].digest, place_names[in]);
 	return 0;
@@ -220,7 +220,7 @@ static void warn(const struct mor_kzip *kzip, const char *text)
 		kzip->opt.on_warning(text, kzip->opt.arg);
 }
 
-static int judge(struct mor_kzip *kzip, mortise_error *err)
+static int judge_contents(struct mor_kzip *kzip, mortise_error *err)
 {
 	int r = take_entries(kzip, err);
 
@@ -305,7 +305,7 @@ static int open_kzip(struct mor_kzip *kzip, const char *name, struct mor_slice b
 	source = bytes.ptr ? zip_source_buffer_create(bytes.ptr, bytes.len, 0, &why) : zip_source_file_create(name, 0, 0, &why);
 	r = open_source(kzip, source, &why, err);
 	zip_error_fini(&why);
-	return r < 0 ? r : judge(kzip, err);
+	return r < 0 ? r : judge_contents(kzip, err);
 }
 
 int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct mor_kzip_options *opt,
@@ -353,7 +353,7 @@ struct mor_kzip *mor_kzip_free(struct mor_kzip *kzip)
 
 struct pull {
 	struct mor_kzip *kzip;
-	const struct item *item;
+	const struct zipped *item;
 	enum place place;
 	mor_kzip_sink_fn *sink;
 	void *arg;
@@ -469,7 +469,7 @@ size_t mor_kzip_unit_count(const struct mor_kzip *kzip)
 	return units_of(kzip)->count;
 }
 
-static const struct item *unit_item(const struct mor_kzip *kzip, size_t number)
+static const struct zipped *unit_item(const struct mor_kzip *kzip, size_t number)
 {
 	return &units_of(kzip)->item[kzip->unit_order[number]];
 }
@@ -481,14 +481,14 @@ const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number)
 
 bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number)
 {
-	const struct item *item = find(units_of(kzip), digest);
+	const struct zipped *item = find_item(units_of(kzip), digest);
 
 	if (item)
 		*ret_number = item->number;
 	return item != NULL;
 }
 
-static bool is_named_by_text(const struct item *item, struct mor_slice text)
+static bool is_named_by_text(const struct zipped *item, struct mor_slice text)
 {
 	char digest[MOR_DIGEST_SIZE];
 	struct sha256_ctx sha;
@@ -500,7 +500,7 @@ static bool is_named_by_text(const struct item *item, struct mor_slice text)
 }
 
 /* Names of units differ between writers (some hash the text), so another one than ours is worth a line, no more. */
-static void check_name(const struct mor_kzip *kzip, const struct item *item, struct mor_slice content,
+static void check_name(const struct mor_kzip *kzip, const struct zipped *item, struct mor_slice content,
 		       const struct mor_unit *unit)
 {
 	char digest[MOR_DIGEST_SIZE], text[sizeof(mortise_error) + 200];
@@ -561,7 +561,7 @@ uint64_t mor_kzip_file_size(const struct mor_kzip *kzip, size_t number)
 
 bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number)
 {
-	const struct item *item = find(&kzip->items[FILES], digest);
+	const struct zipped *item = find_item(&kzip->items[FILES], digest);
 
 	if (item)
 		*ret_number = (size_t)(item - kzip->items[FILES].item);
@@ -571,7 +571,7 @@ bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t 
 int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg, mortise_error *err)
 {
 	struct pull pull = {
-		.kzip = kzip, .item = find(&kzip->items[FILES], digest), .place = FILES, .sink = sink, .arg = arg, .err = err,
+		.kzip = kzip, .item = find_item(&kzip->items[FILES], digest), .place = FILES, .sink = sink, .arg = arg, .err = err,
 	};
 	char content[MOR_DIGEST_SIZE], shown[100];
 	int r;

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "kythe/unit/path.h"
+#include "base/path.h"
 #include "kythe/archive/vnames_own.h"
 
 int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
@@ -30,7 +30,7 @@ int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
 /* ---- the `vname` method ---- */
 
 /* Where an input is looked for: its clean path below the working directory. */
-struct key {
+struct named_key {
 	char *path;
 	const struct mor_input *input;
 };
@@ -39,7 +39,7 @@ struct mor_namer {
 	const struct mor_unit *unit;
 	const struct mor_vname_rules *rules;
 	char *dir; /* clean */
-	struct key *keys;
+	struct named_key *keys;
 	size_t count;
 };
 
@@ -62,14 +62,14 @@ static char *make_key(const char *dir, const char *path)
 
 static int by_path(const void *a, const void *b)
 {
-	const struct key *x = a, *y = b;
+	const struct named_key *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
 	/* Of two inputs with one path the first is the one that is found. */
 	return order ? order : (x->input > y->input) - (x->input < y->input);
 }
 
-static int fill(struct mor_namer *namer, const char *working_dir)
+static int fill_namer(struct mor_namer *namer, const char *working_dir)
 {
 	const struct mor_unit *unit = namer->unit;
 
@@ -78,7 +78,7 @@ static int fill(struct mor_namer *namer, const char *working_dir)
 	if (!namer->dir || !namer->keys)
 		return MORTISE_ENOMEM;
 	for (; namer->count < unit->input_count; namer->count++) {
-		struct key *key = &namer->keys[namer->count];
+		struct named_key *key = &namer->keys[namer->count];
 
 		key->input = &unit->inputs[namer->count];
 		key->path = make_key(namer->dir, key->input->path);
@@ -99,7 +99,7 @@ int mor_namer_new(const struct mor_unit *unit, const char *working_dir, const st
 		return mor_fail_memory(err);
 	namer->unit = unit;
 	namer->rules = rules;
-	if (fill(namer, working_dir ? working_dir : unit->working_directory) < 0)
+	if (fill_namer(namer, working_dir ? working_dir : unit->working_directory) < 0)
 		return mor_fail_memory(err);
 	*ret = mor_take(&namer);
 	return 0;

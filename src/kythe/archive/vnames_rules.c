@@ -139,8 +139,8 @@ struct loading {
 	mortise_error *err;
 };
 
-static int refuse(const struct loading *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(const struct loading *load, const char *format, ...)
+static int refuse_rule(const struct loading *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse_rule(const struct loading *load, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	va_list args;
@@ -157,7 +157,7 @@ static int refuse_pattern(const struct loading *load, const char *pattern, const
 {
 	char shown[120];
 
-	return refuse(load, "\"%s\": %s at character %zu", mor_excerpt(mor_slice_of(pattern), shown, sizeof(shown)), why,
+	return refuse_rule(load, "\"%s\": %s at character %zu", mor_excerpt(mor_slice_of(pattern), shown, sizeof(shown)), why,
 		      at + 1);
 }
 
@@ -228,7 +228,7 @@ static int check_template(const struct loading *load, const struct rule *rule, i
 		if (!word.ptr)
 			continue;
 		if (!group_number(rule->code, word))
-			return refuse(load, "@%s@ in \"%s\" is no group of the pattern", mor_excerpt(word, shown, sizeof(shown)),
+			return refuse_rule(load, "@%s@ in \"%s\" is no group of the pattern", mor_excerpt(word, shown, sizeof(shown)),
 				      text_names[which]);
 		p += word.len + 1;
 	}
@@ -248,11 +248,11 @@ static int load_text(const struct loading *load, struct rule *rule, struct mor_s
 	if (which == TEXTS && mor_slice_is(name, "language"))
 		return 0;
 	if (which == TEXTS)
-		return refuse(load, "\"vname\" has no member \"%s\": use corpus, root, path or signature", shown);
+		return refuse_rule(load, "\"vname\" has no member \"%s\": use corpus, root, path or signature", shown);
 	if (!text.ptr)
-		return refuse(load, "\"%s\" must be a string", shown);
+		return refuse_rule(load, "\"%s\" must be a string", shown);
 	if (text.len && memchr(text.ptr, '\0', text.len))
-		return refuse(load, "\"%s\" holds a NUL character", shown);
+		return refuse_rule(load, "\"%s\" holds a NUL character", shown);
 	mor_free(rule->text[which]);
 	rule->text[which] = mor_strndup(text.ptr, text.len);
 	return rule->text[which] ? check_template(load, rule, which) : mor_fail_memory(load->err);
@@ -264,7 +264,7 @@ static int load_texts(const struct loading *load, struct rule *rule, const struc
 	int r = 0;
 
 	if (mor_json_type(vname) != MOR_JSON_OBJECT)
-		return refuse(load, "\"vname\" must be an object");
+		return refuse_rule(load, "\"vname\" must be an object");
 	while (r == 0 && mor_json_next(&it))
 		r = load_text(load, rule, it.name, it.value);
 	for (int i = 0; r == 0 && i < TEXTS; i++)
@@ -282,15 +282,15 @@ static int load_rule(const struct loading *load, struct rule *rule, const struct
 	int r;
 
 	if (mor_json_type(value) != MOR_JSON_OBJECT)
-		return refuse(load, "it must be an object with \"pattern\" and \"vname\"");
+		return refuse_rule(load, "it must be an object with \"pattern\" and \"vname\"");
 	while (mor_json_next(&it))
 		if (!mor_text_in(it.name, "pattern|vname|v_name"))
-			return refuse(load, "it has no member \"%s\": use pattern and vname",
+			return refuse_rule(load, "it has no member \"%s\": use pattern and vname",
 				      mor_excerpt(it.name, shown, sizeof(shown)));
 	if (!text.ptr || text.len == 0)
-		return refuse(load, "\"pattern\" is missing or empty");
+		return refuse_rule(load, "\"pattern\" is missing or empty");
 	if (memchr(text.ptr, '\0', text.len))
-		return refuse(load, "\"pattern\" holds a NUL character");
+		return refuse_rule(load, "\"pattern\" holds a NUL character");
 	r = compile(load, text.ptr, &rule->code);
 	return r < 0 ? r : load_texts(load, rule, vname ? vname : mor_json_get(value, "v_name"));
 }

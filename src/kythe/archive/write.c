@@ -18,10 +18,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/outfile.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/pack.h"
-#include "kythe/unit/path.h"
 #include "kythe/unit/unit_order.h"
 
 #define PIECE ((size_t)64 << 10)

@@ -12,7 +12,7 @@
 #define INVALID_PARAMS (-32602)
 #define PROTOCOL_ERROR (-1)
 
-static void refuse(mortise_request *request, int64_t code, const char *text)
+static void refuse_request(mortise_request *request, int64_t code, const char *text)
 {
 	mortise_request_fail(request, code, text, (mortise_json){ 0 });
 }
@@ -63,7 +63,7 @@ static void ask_analyze(struct worker *worker, mortise_request *request, const s
 
 	if (read_types(params, &types, &error) < 0) {
 		mor_buf_fini(&types);
-		refuse(request, INVALID_PARAMS, error.text);
+		refuse_request(request, INVALID_PARAMS, error.text);
 		return;
 	}
 	mor_output_mind_last(worker);
@@ -88,7 +88,7 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 
 	if (r < 0) {
 		/* Nothing is under way and no rule knows the path: an error, but the channel stays open. */
-		refuse(request, PROTOCOL_ERROR, error.text[0] ? error.text : "no analysis is under way");
+		refuse_request(request, PROTOCOL_ERROR, error.text[0] ? error.text : "no analysis is under way");
 		return;
 	}
 	mor_vname_reply_json(&name.vname, &reply);
@@ -102,7 +102,7 @@ void mor_ask_request(mortise_request *request, const char *method, mortise_json 
 	struct worker *worker = arg;
 
 	if (params.text && mor_doc_parse((struct mor_slice){ params.text, params.len }, 0, 0, &doc, NULL) < 0) {
-		refuse(request, -32603, mortise_status_text(MORTISE_ENOMEM));
+		refuse_request(request, -32603, mortise_status_text(MORTISE_ENOMEM));
 		return;
 	}
 	if (strcmp(method, "vname") == 0)

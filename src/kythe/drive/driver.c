@@ -119,7 +119,7 @@ static void lose(struct worker *worker, const mortise_error *why)
 	give_up(worker->driver, why);
 }
 
-static void start(struct worker *worker)
+static void start_worker(struct worker *worker)
 {
 	mortise_error error = { 0 };
 
@@ -156,7 +156,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 	mor_work_forget(worker);
 	worker->fresh = true;
 	worker->shown = worker->shows_stage = false;
-	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_VIEW_AUTO) {
+	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_DRIVER_VIEW_AUTO) {
 		fall_back(driver, why.text);
 		return;
 	}
@@ -169,7 +169,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 	if (worker->idle_ends) /* it never asked for anything: nobody else would tell why nothing happens */
 		mor_driver_warn(driver, "%s; starting it again", why.text);
 	if (event->state == MORTISE_STOPPED)
-		start(worker);
+		start_worker(worker);
 	else
 		worker->state = WORKER_DOWN; /* BACKOFF: it comes back by itself */
 }
@@ -272,7 +272,7 @@ static void fall_back(struct mor_driver *driver, const char *why)
 			mor_driver_fail(driver, &error);
 			return;
 		}
-		start(worker);
+		start_worker(worker);
 	}
 }
 
@@ -292,7 +292,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 	if (!driver)
 		return mor_fail_memory(err);
 	driver->opt = *opt;
-	driver->by_namespace = opt->view != MOR_VIEW_DIRECTORY;
+	driver->by_namespace = opt->view != MOR_DRIVER_VIEW_DIRECTORY;
 	driver->stages = stages_for(opt->record_count / wanted);
 	driver->items = mor_zalloc((opt->record_count + 1) * sizeof(struct item));
 	driver->workers = mor_zalloc(wanted * sizeof(struct worker));
@@ -376,7 +376,7 @@ void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
 		return;
 	}
 	for (unsigned i = 0; i < driver->worker_count; i++)
-		start(&driver->workers[i]);
+		start_worker(&driver->workers[i]);
 }
 
 /* ---- time ---- */

@@ -22,7 +22,7 @@
 #include "kythe/stage/stage.h"
 #include "kythe/archive/vnames.h"
 
-enum mor_view_mode { MOR_VIEW_AUTO, MOR_VIEW_NAMESPACE, MOR_VIEW_DIRECTORY };
+enum mor_driver_view { MOR_DRIVER_VIEW_AUTO, MOR_DRIVER_VIEW_NAMESPACE, MOR_DRIVER_VIEW_DIRECTORY };
 
 struct mor_driver;
 
@@ -69,7 +69,7 @@ struct mor_driver_options {
 	unsigned workers;      /* 0: 1 */
 	unsigned retries;
 	uint32_t unit_ms;      /* from the answer to done, and from done to the next request; 0: no limit */
-	enum mor_view_mode view;
+	enum mor_driver_view view;
 	const char *const *types; /* offered, NULL-terminated; NULL: "/kythe/index/" and the unit's language */
 	const struct mor_vname_rules *rules;
 	struct mor_stager *stager;

@@ -80,14 +80,14 @@ static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
 	struct sink *sink = arg;
 	size_t room = PIECE - (size_t)((sink->start + sink->bytes) % PIECE);
-	ssize_t n = mor_fd_source_read(&sink->source, buffer, len < room ? len : room);
+	ssize_t n = mor_source_read_fd(&sink->source, buffer, len < room ? len : room);
 
 	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
 		return sink->error;
 	return n;
 }
 
-static int check(struct mor_entries *entries, bool raw, mortise_error *err)
+static int check_entries(struct mor_entries *entries, bool raw, mortise_error *err)
 {
 	struct mor_slice record;
 	int r;
@@ -109,11 +109,11 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 
 	entries.records.buf = result->buffer;
 	if (!as_it_is) {
-		entries.records.read = mor_fd_source_read;
+		entries.records.read = mor_source_read_fd;
 		entries.records.arg = &sink->source;
 		sink->cached = true; /* in small pieces */
 	}
-	r = as_it_is ? check(&entries, raw, err) :
+	r = as_it_is ? check_entries(&entries, raw, err) :
 		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
 					   sink, &stats, err);
 	output->records = entries.records.count;
@@ -156,7 +156,7 @@ static void reserve(struct mor_result *result, uint64_t until)
 }
 
 /* Whose turn it is goes straight to the output, if something can be taken back from it; else to the spool. */
-static int keep(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
 	struct ended *ended = &result->units[unit];
 	bool direct = unit == result->next && result->journal >= 0;
@@ -264,7 +264,7 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 	int r = check_broken(result, err);
 
 	if (r == 0)
-		r = keep(result, unit, output, err);
+		r = keep_output(result, unit, output, err);
 	if (r < 0)
 		return r;
 	result->units[unit].state = MOR_UNIT_DONE;

@@ -117,7 +117,7 @@ static int read_unit(struct mor_driver *driver, size_t number, struct mor_unit *
 }
 
 /* What the unit is offered as; read once. A unit that cannot be read is offered to anybody: there it fails, by name. */
-static bool fits(struct worker *worker, size_t number)
+static bool fits_unit(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
 	struct item *item = &driver->items[number];
@@ -147,7 +147,7 @@ static size_t choose(struct worker *worker)
 	while (driver->first_waiting < driver->opt.record_count && driver->items[driver->first_waiting].state != ITEM_WAITING)
 		driver->first_waiting++;
 	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
-		if (driver->items[i].state == ITEM_WAITING && (driver->items[i].attempts == 0 || worker->fresh) && fits(worker, i))
+		if (driver->items[i].state == ITEM_WAITING && (driver->items[i].attempts == 0 || worker->fresh) && fits_unit(worker, i))
 			return i;
 	return NO_ITEM;
 }
@@ -172,7 +172,7 @@ static void hand_out(struct worker *worker)
 
 /* ---- before the answer ---- */
 
-static int prepare(struct worker *worker, mortise_error *err)
+static int prepare_unit(struct worker *worker, mortise_error *err)
 {
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[worker->item];
@@ -193,7 +193,7 @@ struct showing { /* a view that was asked for */
 };
 
 /* The record's own fault, or ours, but not the analyzer's: it is not tried again. */
-static void refuse(struct worker *worker, const mortise_error *why)
+static void refuse_unit(struct worker *worker, const mortise_error *why)
 {
 	char *asked = mor_take(&worker->asked);
 
@@ -219,12 +219,12 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 	worker->state = WORKER_WAITS;
 	if (!error)
 		mor_fail(&unsaid, status, "%s", mortise_status_text(status));
-	refuse(worker, error ? error : &unsaid);
+	refuse_unit(worker, error ? error : &unsaid);
 	mor_driver_settled(worker->driver);
 	mor_work_offer(worker);
 }
 
-static int show(struct worker *worker, mortise_error *err)
+static int show_stage(struct worker *worker, mortise_error *err)
 {
 	const char *writable[] = { worker->out_dir, NULL };
 	const struct mor_stage *stage = &worker->stages[worker->stage];
@@ -253,16 +253,16 @@ static bool give(struct worker *worker, size_t number)
 
 	worker->item = number;
 	driver->items[number].state = ITEM_OUT;
-	r = prepare(worker, &error);
+	r = prepare_unit(worker, &error);
 	/* The same files as the record before, asked for in the same breath: they are there already. */
 	if (r == 0 && driver->by_namespace && !(worker->shows_stage && worker->stage == worker->stage_shown))
-		r = show(worker, &error);
+		r = show_stage(worker, &error);
 	else if (r == 0)
 		hand_out(worker);
 	if (r == 0)
 		return true;
 	worker->state = WORKER_WAITS;
-	refuse(worker, &error);
+	refuse_unit(worker, &error);
 	return false;
 }
 
@@ -293,7 +293,7 @@ static void nobody_asks(struct worker *worker, size_t number)
 	mor_fail(&why, MORTISE_EUNSUPPORTED, "no analyzer asks for %.200s", type ? type : "its type");
 	worker->item = number;
 	mor_kzip_unit_read(record->kzip, record->number, &worker->unit, NULL); /* for its title */
-	refuse(worker, &why);
+	refuse_unit(worker, &why);
 }
 
 /* A record that failed before wants a fresh process; the one that comes after a failure may have been needed elsewhere. */
@@ -303,7 +303,7 @@ static bool renew_one(struct mor_driver *driver)
 		for (unsigned w = 0; driver->items[i].state == ITEM_WAITING && w < driver->worker_count; w++) {
 			struct worker *worker = &driver->workers[w];
 
-			if (worker->state == WORKER_WAITS && !worker->fresh && fits(worker, i)) {
+			if (worker->state == WORKER_WAITS && !worker->fresh && fits_unit(worker, i)) {
 				mor_driver_replace(worker);
 				return true;
 			}

@@ -188,7 +188,7 @@ static int read_vname_json(const struct mor_value *value, const char *where, str
 static int read_value(const struct mor_json_iter *it, struct mor_slice text, struct mor_buf *scratch, mortise_error *err)
 {
 	mor_buf_reset(scratch, SIZE_MAX);
-	if (mor_base64_any(text, scratch) == MORTISE_EINPUT)
+	if (mor_pb_base64(text, scratch) == MORTISE_EINPUT)
 		return bad_member(err, it->name, "not base64");
 	return 0;
 }
@@ -300,7 +300,7 @@ static int add_place(const struct mor_records *records, uint64_t at, int r, mort
 	return r;
 }
 
-static int judge(struct mor_entries *entries, struct mor_slice record, uint64_t at, struct mor_entry *ret, mortise_error *err)
+static int judge_record(struct mor_entries *entries, struct mor_slice record, uint64_t at, struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_records *records = &entries->records;
 	struct mor_doc *doc = entries->doc;
@@ -322,7 +322,7 @@ int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise
 	uint64_t at = entries->records.offset;
 	int r = mor_records_next(&entries->records, &record, err);
 
-	return r <= 0 ? r : judge(entries, record, at, ret, err);
+	return r <= 0 ? r : judge_record(entries, record, at, ret, err);
 }
 
 int mor_entries_skip(struct mor_entries *entries, mortise_error *err)

@@ -46,7 +46,7 @@ struct mor_entry {
 
 /* ---- records: the layer below, for analyses whose output is not made of entries ---- */
 
-#define MOR_RECORD_LIMIT ((size_t)64 << 20) /* default bound of one record */
+#define MOR_ENTRY_LIMIT ((size_t)64 << 20) /* default bound of one record */
 
 /* Up to `len` bytes; 0 at the end, -errno. */
 typedef ssize_t mor_read_fn(void *arg, void *buffer, size_t len);
@@ -55,7 +55,7 @@ struct mor_records {
 	mor_read_fn *read;
 	void *arg;
 	enum mor_stream_format format;
-	size_t limit;    /* 0: MOR_RECORD_LIMIT */
+	size_t limit;    /* 0: MOR_ENTRY_LIMIT */
 	uint64_t offset; /* where the next record begins: its length, or its line */
 	uint64_t count;  /* records handed out */
 	/* The reader's own: zero at the start. */
@@ -79,7 +79,7 @@ struct mor_fd_source {
 	int fd;
 	uint64_t at, end; /* end 0: to its end */
 };
-ssize_t mor_fd_source_read(void *source, void *buffer, size_t len); /* a mor_read_fn */
+ssize_t mor_source_read_fd(void *source, void *buffer, size_t len); /* a mor_read_fn */
 
 /* ---- entries ---- */
 

@@ -15,7 +15,7 @@
 
 typedef uint64_t vector __attribute__((vector_size(16)));
 
-static inline vector load(const unsigned char *from)
+static inline vector load_vector(const unsigned char *from)
 {
 	vector bytes;
 
@@ -34,13 +34,13 @@ static inline bool is_ascii(const unsigned char *at, const unsigned char *end)
 
 		/* From both ends, some bytes twice: what depends on the length must not be a loop, which the processor would
 		 * guess wrong for nearly every record. */
-		high = load(at) | load(last);
+		high = load_vector(at) | load_vector(last);
 		if (len > 32)
-			high |= load(at + 16) | load(last - 16);
+			high |= load_vector(at + 16) | load_vector(last - 16);
 		if (len > 64) {
-			high |= load(at + 32) | load(last - 32);
+			high |= load_vector(at + 32) | load_vector(last - 32);
 			for (at += 48, last -= 32; at < last; at += 32)
-				high |= load(at) | load(at + 16);
+				high |= load_vector(at) | load_vector(at + 16);
 		}
 		return !((high[0] | high[1]) & 0x8080808080808080u);
 	}
@@ -88,9 +88,9 @@ static inline bool is_same(const unsigned char *a, const unsigned char *b, size_
 
 	if (len < 16)
 		return memcmp(a, b, len) == 0;
-	differs = (load(a) ^ load(b)) | (load(a + len - 16) ^ load(b + len - 16));
+	differs = (load_vector(a) ^ load_vector(b)) | (load_vector(a + len - 16) ^ load_vector(b + len - 16));
 	for (size_t i = 16; i + 16 < len; i += 16)
-		differs |= load(a + i) ^ load(b + i);
+		differs |= load_vector(a + i) ^ load_vector(b + i);
 	return !(differs[0] | differs[1]);
 }
 
@@ -124,7 +124,7 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 /* ---- lengths of two bytes ---- */
 
 /* A field of this tag at *at: its bytes, and *at behind it. */
-static inline bool take(const unsigned char **at, const unsigned char *end, unsigned tag, const unsigned char *ret[2])
+static inline bool take_field(const unsigned char **at, const unsigned char *end, unsigned tag, const unsigned char *ret[2])
 {
 	const unsigned char *p = *at;
 	size_t len;
@@ -150,7 +150,7 @@ static bool is_long_vname(const unsigned char *field[2])
 	const unsigned char *at = field[0], *part[2];
 
 	for (unsigned tag = TAG_1; tag <= TAG_5; tag += TAG_2 - TAG_1)
-		if (take(&at, field[1], tag, part) && !is_ascii(part[0], part[1]))
+		if (take_field(&at, field[1], tag, part) && !is_ascii(part[0], part[1]))
 			return false;
 	return at == field[1];
 }
@@ -159,12 +159,12 @@ static bool is_long_entry(const unsigned char *at, const unsigned char *end)
 {
 	const unsigned char *field[2];
 
-	if (!take(&at, end, TAG_1, field) || !is_long_vname(field))
+	if (!take_field(&at, end, TAG_1, field) || !is_long_vname(field))
 		return false;
-	if (take(&at, end, TAG_2, field) &&
-	    (field[0] == field[1] || !is_ascii(field[0], field[1]) || !take(&at, end, TAG_3, field) || !is_long_vname(field)))
+	if (take_field(&at, end, TAG_2, field) &&
+	    (field[0] == field[1] || !is_ascii(field[0], field[1]) || !take_field(&at, end, TAG_3, field) || !is_long_vname(field)))
 		return false;
-	return take(&at, end, TAG_4, field) && field[0] < field[1] && is_ascii(field[0], field[1]) &&
+	return take_field(&at, end, TAG_4, field) && field[0] < field[1] && is_ascii(field[0], field[1]) &&
 	       (at == end || is_value(at, end));
 }
 

@@ -12,7 +12,7 @@
 
 #define STEP ((size_t)256 << 10)
 
-ssize_t mor_fd_source_read(void *source, void *buffer, size_t len)
+ssize_t mor_source_read_fd(void *source, void *buffer, size_t len)
 {
 	struct mor_fd_source *from = source;
 	ssize_t n;
@@ -40,7 +40,7 @@ static struct mor_slice waiting(const struct mor_records *records)
 }
 
 /* One read more. 0 also at the end, which at_end then tells. */
-static int fill(struct mor_records *records, mortise_error *err)
+static int fill_records(struct mor_records *records, mortise_error *err)
 {
 	ssize_t n;
 	int r;
@@ -58,7 +58,7 @@ static int fill(struct mor_records *records, mortise_error *err)
 	return 0;
 }
 
-static void take(struct mor_records *records, size_t head, size_t len, size_t tail, struct mor_slice *ret)
+static void take_record(struct mor_records *records, size_t head, size_t len, size_t tail, struct mor_slice *ret)
 {
 	*ret = (struct mor_slice){ records->buf.data + records->taken + head, len };
 	records->taken += head + len + tail;
@@ -73,7 +73,7 @@ static int too_long(const struct mor_records *records, uint64_t len, mortise_err
 
 	return mor_fail(err, MORTISE_ELIMIT, "record %" PRIu64 " at byte %" PRIu64 ": its %s are over the limit of %s",
 			records->count + 1, records->offset, mor_format_bytes(len, shown[0]),
-			mor_format_bytes(records->limit ? records->limit : MOR_RECORD_LIMIT, shown[1]));
+			mor_format_bytes(records->limit ? records->limit : MOR_ENTRY_LIMIT, shown[1]));
 }
 
 static int cut_short(const struct mor_records *records, mortise_error *err)
@@ -94,11 +94,11 @@ static int try_delimited(struct mor_records *records, struct mor_slice *ret, mor
 				records->count + 1, records->offset);
 	if (head == 0)
 		return 0;
-	if (len > (records->limit ? records->limit : MOR_RECORD_LIMIT))
+	if (len > (records->limit ? records->limit : MOR_ENTRY_LIMIT))
 		return too_long(records, len, err);
 	if (have.len - (size_t)head < len)
 		return 0;
-	take(records, (size_t)head, (size_t)len, 0, ret);
+	take_record(records, (size_t)head, (size_t)len, 0, ret);
 	return 1;
 }
 
@@ -113,7 +113,7 @@ static bool is_blank(struct mor_slice line)
 /* The last line may lack its newline. */
 static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_error *err)
 {
-	size_t limit = records->limit ? records->limit : MOR_RECORD_LIMIT;
+	size_t limit = records->limit ? records->limit : MOR_ENTRY_LIMIT;
 
 	for (;;) {
 		struct mor_slice have = waiting(records);
@@ -127,7 +127,7 @@ static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_
 			records->scanned = len;
 			return 0;
 		}
-		take(records, 0, len, newline != NULL, ret);
+		take_record(records, 0, len, newline != NULL, ret);
 		if (!is_blank(*ret))
 			return 1;
 		records->count--;
@@ -144,7 +144,7 @@ int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise
 			return r;
 		if (records->at_end)
 			return waiting(records).len ? cut_short(records, err) : 0;
-		r = fill(records, err);
+		r = fill_records(records, err);
 		if (r < 0)
 			return r;
 	}

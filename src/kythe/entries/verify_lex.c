@@ -73,7 +73,7 @@ static bool take_number(struct reader *r, uint64_t *ret)
 }
 
 /* 0: no escape. */
-static char unescape(char c)
+static char unescape_char(char c)
 {
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == '"' || c == '\\' ? c : 0;
 }
@@ -87,7 +87,7 @@ static int take_string(struct reader *r)
 		char c = *r->at;
 
 		if (c == '\\' && r->at + 1 < r->end)
-			c = unescape(*++r->at);
+			c = unescape_char(*++r->at);
 		if (!c)
 			return mor_goal_complain(r, r->line, (uint32_t)(r->at - r->line_start),
 						 "no such escape in a string: \\\" \\\\ \\n and \\t are there");

@@ -62,7 +62,7 @@ static mor_atom value_of(const struct mor_verifier *v, const struct expr *expr)
 	return node ? node : NOBODY;
 }
 
-static bool fits(struct search *s, const struct expr *expr, mor_atom atom)
+static bool fits_atom(struct search *s, const struct expr *expr, mor_atom atom)
 {
 	struct mor_verifier *v = s->v;
 	mor_atom known = expr->kind == EXPR_VNAME ? 0 : value_of(v, expr);
@@ -79,7 +79,7 @@ static bool fits(struct search *s, const struct expr *expr, mor_atom atom)
 	if (!mor_graph_is_node(v->graph, atom))
 		return false;
 	for (int i = 0; i < MOR_VNAME_PARTS; i++)
-		if (!fits(s, &expr->parts[i], mor_graph_part(v->graph, atom, (enum mor_vname_part)i)))
+		if (!fits_atom(s, &expr->parts[i], mor_graph_part(v->graph, atom, (enum mor_vname_part)i)))
 			return false;
 	return true;
 }
@@ -91,13 +91,13 @@ static bool equals(struct search *s, const struct goal *goal)
 	if (left == NOBODY || right == NOBODY)
 		return false;
 	if (left)
-		return fits(s, &goal->object, left);
-	return !right || fits(s, &goal->subject, right); /* two unknowns that nothing else speaks of are equal enough */
+		return fits_atom(s, &goal->object, left);
+	return !right || fits_atom(s, &goal->subject, right); /* two unknowns that nothing else speaks of are equal enough */
 }
 
 /* ---- search ---- */
 
-static void enter(struct search *s, size_t depth)
+static void enter_depth(struct search *s, size_t depth)
 {
 	const struct goal *goal = &s->v->goals[s->goals[depth]];
 	struct frame *frame = &s->frames[depth];
@@ -123,8 +123,8 @@ static bool next_ordinal(struct search *s, const struct goal *goal, struct frame
 
 static bool fits_triple(struct search *s, const struct goal *goal, const struct frame *frame, const struct mor_triple *triple)
 {
-	return fits(s, &goal->subject, triple->subject) && fits(s, &goal->object, triple->object) &&
-	       (!goal->open || fits(s, &goal->ordinal, goal->ordinals[frame->ordinal - 1].number));
+	return fits_atom(s, &goal->subject, triple->subject) && fits_atom(s, &goal->object, triple->object) &&
+	       (!goal->open || fits_atom(s, &goal->ordinal, goal->ordinals[frame->ordinal - 1].number));
 }
 
 /* The next way to meet the goal at this depth. */
@@ -181,13 +181,13 @@ static int solve(struct search *s, accept_fn *accept, void *arg)
 
 	if (s->goal_count == 0)
 		return !accept || accept(s, arg);
-	enter(s, 0);
+	enter_depth(s, 0);
 	for (;;) {
 		if (s->steps > s->v->opt.steps)
 			return MORTISE_ELIMIT;
 		if (advance(s, depth)) {
 			if (depth + 1 < s->goal_count)
-				enter(s, ++depth);
+				enter_depth(s, ++depth);
 			else if (equalities_hold(s) && (!accept || accept(s, arg)))
 				return 1;
 			continue;
@@ -279,7 +279,7 @@ static uint32_t root_of(struct map *map, uint32_t i)
 	return i;
 }
 
-static void join(struct map *map, uint32_t a, uint32_t b)
+static void join_classes(struct map *map, uint32_t a, uint32_t b)
 {
 	map->parent[root_of(map, a)] = root_of(map, b);
 }
@@ -287,7 +287,7 @@ static void join(struct map *map, uint32_t a, uint32_t b)
 static void join_expr(struct map *map, const struct expr *expr, uint32_t with)
 {
 	if (expr->kind == EXPR_VARIABLE)
-		join(map, expr->variable, with);
+		join_classes(map, expr->variable, with);
 	for (int i = 0; expr->kind == EXPR_VNAME && i < MOR_VNAME_PARTS; i++)
 		join_expr(map, &expr->parts[i], with);
 }
@@ -405,7 +405,7 @@ static bool nothing_denied(struct search *s, void *arg)
 
 /* ---- the whole ---- */
 
-struct run {
+struct solving {
 	struct mor_verifier *v;
 	mor_verify_fn *tell;
 	void *arg;
@@ -415,7 +415,7 @@ struct run {
 	bool failed;
 };
 
-static void tell(const struct run *run, enum mor_verify_kind kind, const struct goal *goal, struct mor_buf *text)
+static void tell_finding(const struct solving *run, enum mor_verify_kind kind, const struct goal *goal, struct mor_buf *text)
 {
 	mor_buf_byte(text, '\0');
 	run->tell(&(struct mor_verify_finding){ kind, run->v->files[goal->file], goal->line, goal->column,
@@ -423,13 +423,13 @@ static void tell(const struct run *run, enum mor_verify_kind kind, const struct 
 		  run->arg);
 }
 
-static void show(const struct run *run, const struct goal *goal, const struct expr *expr)
+static void show_expr(const struct solving *run, const struct goal *goal, const struct expr *expr)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mor_atom value = value_of(run->v, expr);
 
 	for (int i = 0; expr->kind == EXPR_VNAME && i < MOR_VNAME_PARTS; i++)
-		show(run, goal, &expr->parts[i]);
+		show_expr(run, goal, &expr->parts[i]);
 	if (!expr->shown)
 		return;
 	mor_buf_printf(&text, "%s is ", expr->text);
@@ -437,10 +437,10 @@ static void show(const struct run *run, const struct goal *goal, const struct ex
 		mor_graph_print(run->v->graph, value, &text);
 	else
 		mor_buf_text(&text, "anything");
-	tell(run, MOR_VERIFY_SHOWN, goal, &text);
+	tell_finding(run, MOR_VERIFY_SHOWN, goal, &text);
 }
 
-static int solve_island(struct run *run)
+static int solve_island(struct solving *run)
 {
 	struct search *s = &run->search;
 	int r;
@@ -456,18 +456,18 @@ static int solve_island(struct run *run)
 	for (size_t i = 0; r == 1 && i < run->island.goal_count; i++) {
 		const struct goal *goal = &run->v->goals[run->island.goals[i]];
 
-		show(run, goal, &goal->subject);
-		show(run, goal, &goal->ordinal);
-		show(run, goal, &goal->object);
+		show_expr(run, goal, &goal->subject);
+		show_expr(run, goal, &goal->ordinal);
+		show_expr(run, goal, &goal->object);
 	}
 	if (r == 0) {
 		run->failed = true;
-		tell(run, MOR_VERIFY_FAILED, &run->v->goals[s->stuck], &s->why);
+		tell_finding(run, MOR_VERIFY_FAILED, &run->v->goals[s->stuck], &s->why);
 	}
 	return r < 0 ? r : 0;
 }
 
-static int solve_islands(struct run *run)
+static int solve_islands(struct solving *run)
 {
 	struct mor_verifier *v = run->v;
 	struct map map = { 0 };
@@ -501,7 +501,7 @@ static int check_singletons(const struct mor_verifier *v, mortise_error *err)
 	return 0;
 }
 
-static bool make_tables(struct run *run)
+static bool make_tables(struct solving *run)
 {
 	size_t goals = run->v->goal_count + 1;
 
@@ -515,7 +515,7 @@ static bool make_tables(struct run *run)
 	       run->denial.goals && run->denial.frames;
 }
 
-static void free_tables(struct run *run)
+static void free_tables(struct solving *run)
 {
 	mor_free(run->island.goals);
 	mor_free(run->island.negated);
@@ -528,7 +528,7 @@ static void free_tables(struct run *run)
 
 int mor_verifier_run(struct mor_verifier *verifier, mor_verify_fn *tell_fn, void *arg, mortise_error *err)
 {
-	struct run run = { .v = verifier, .tell = tell_fn, .arg = arg, .search.v = verifier };
+	struct solving run = { .v = verifier, .tell = tell_fn, .arg = arg, .search.v = verifier };
 	int r = check_singletons(verifier, err);
 
 	if (r < 0)

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "kythe/unit/path.h"
+#include "base/path.h"
 
 #define HERE_MAX ((size_t)256 << 20) /* no source is larger */
 #define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
@@ -112,14 +112,14 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	return path.data;
 }
 
-bool mor_item_is_dir(const struct mor_item *item)
+bool mor_stage_item_is_dir(const struct mor_stage_item *item)
 {
 	return item->digest[0] == '\0';
 }
 
-size_t mor_item_dir_len(const struct mor_item *item)
+size_t mor_stage_item_dir_len(const struct mor_stage_item *item)
 {
-	const char *slash = mor_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
+	const char *slash = mor_stage_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
 
 	return slash ? (size_t)(slash - item->path) : 0;
 }
@@ -142,7 +142,7 @@ static bool can_be_opened(const char *path)
 }
 
 /* A directory that the tree must have besides those of its files: path, up to `end`. */
-static int list_dir(const char *path, const char *end, bool optional, struct mor_items *ret, enum mor_stage_mode mode,
+static int list_dir(const char *path, const char *end, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode,
 		    mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *prefix = mor_strndup(path, (size_t)(end - path));
@@ -154,14 +154,14 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 	}
 	memmove(dir.data, dir.data + 1, dir.len - 1);
 	if (*dir.data && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir.data))
-		ret->at[ret->count++] = (struct mor_item){ .path = dir.data, .spelled = path, .optional = optional };
+		ret->at[ret->count++] = (struct mor_stage_item){ .path = dir.data, .spelled = path, .optional = optional };
 	else
 		mor_buf_fini(&dir);
 	return 0;
 }
 
 /* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
-static int list_detours(const char *path, bool optional, struct mor_items *ret, enum mor_stage_mode mode, mortise_error *err)
+static int list_detours(const char *path, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode, mortise_error *err)
 {
 	int r = 0;
 
@@ -201,7 +201,7 @@ static size_t count_detours(const struct mor_unit *unit)
 	return count;
 }
 
-struct mor_items *mor_items_free(struct mor_items *items)
+struct mor_stage_items *mor_stage_items_free(struct mor_stage_items *items)
 {
 	for (size_t i = 0; items && i < items->count; i++)
 		mor_free(items->at[i].path);
@@ -225,9 +225,9 @@ static int compare_paths(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-int mor_items_compare(const void *a, const void *b)
+int mor_stage_items_compare(const void *a, const void *b)
 {
-	return compare_paths(((const struct mor_item *)a)->path, ((const struct mor_item *)b)->path);
+	return compare_paths(((const struct mor_stage_item *)a)->path, ((const struct mor_stage_item *)b)->path);
 }
 
 static bool lies_below(const char *path, const char *dir)
@@ -240,36 +240,36 @@ static bool lies_below(const char *path, const char *dir)
 /* Among equal paths. */
 static int optional_last(const void *a, const void *b)
 {
-	int order = mor_items_compare(a, b);
+	int order = mor_stage_items_compare(a, b);
 
-	return order ? order : ((const struct mor_item *)a)->optional - ((const struct mor_item *)b)->optional;
+	return order ? order : ((const struct mor_stage_item *)a)->optional - ((const struct mor_stage_item *)b)->optional;
 }
 
 /* Whether the item says nothing that the last one does not, or nothing that counts against it. */
-static bool is_said(const struct mor_item *last, const struct mor_item *item)
+static bool is_said(const struct mor_stage_item *last, const struct mor_stage_item *item)
 {
 	if (strcmp(last->path, item->path) == 0)
 		return item->optional || strcmp(last->digest, item->digest) == 0;
-	return item->optional && !mor_item_is_dir(last) && lies_below(item->path, last->path);
+	return item->optional && !mor_stage_item_is_dir(last) && lies_below(item->path, last->path);
 }
 
 /* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
-static int settle_items(struct mor_items *items, mortise_error *err)
+static int settle_items(struct mor_stage_items *items, mortise_error *err)
 {
 	size_t kept = 0;
 
-	qsort(items->at, items->count, sizeof(struct mor_item), optional_last);
+	qsort(items->at, items->count, sizeof(struct mor_stage_item), optional_last);
 	for (size_t i = 0; i < items->count; i++) {
-		struct mor_item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
+		struct mor_stage_item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
 
 		if (last && is_said(last, item)) {
 			mor_free(item->path);
 			item->path = NULL;
 			continue;
 		}
-		if (last && strcmp(last->path, item->path) == 0 && !mor_item_is_dir(last) && !mor_item_is_dir(item))
+		if (last && strcmp(last->path, item->path) == 0 && !mor_stage_item_is_dir(last) && !mor_stage_item_is_dir(item))
 			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
-		if (last && (strcmp(last->path, item->path) == 0 || (!mor_item_is_dir(last) && lies_below(item->path, last->path))))
+		if (last && (strcmp(last->path, item->path) == 0 || (!mor_stage_item_is_dir(last) && lies_below(item->path, last->path))))
 			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
 					last->spelled);
 		if (item != &items->at[kept]) {
@@ -282,17 +282,17 @@ static int settle_items(struct mor_items *items, mortise_error *err)
 	return 0;
 }
 
-static int check_working_dir(const struct mor_items *items, const char *working_dir, mortise_error *err)
+static int check_working_dir(const struct mor_stage_items *items, const char *working_dir, mortise_error *err)
 {
 	for (size_t i = 0; i < items->count; i++)
-		if (!mor_item_is_dir(&items->at[i]) &&
+		if (!mor_stage_item_is_dir(&items->at[i]) &&
 		    (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path)))
 			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
 					working_dir);
 	return 0;
 }
 
-static void set_digest(struct mor_item *item, const char *digest)
+static void set_digest(struct mor_stage_item *item, const char *digest)
 {
 	size_t len = strnlen(digest, sizeof(item->digest) - 1);
 
@@ -300,17 +300,17 @@ static void set_digest(struct mor_item *item, const char *digest)
 	item->digest[len] = '\0';
 }
 
-static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items *ret, mortise_error *err)
+static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items *ret, mortise_error *err)
 {
-	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_item));
+	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_stage_item));
 	if (!ret->at)
 		return mor_fail_memory(err);
 	for (size_t i = 0; i < unit->input_count; i++) {
 		const struct mor_input *input = &unit->inputs[i];
-		struct mor_item *item = &ret->at[ret->count];
+		struct mor_stage_item *item = &ret->at[ret->count];
 		int r;
 
-		*item = (struct mor_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
+		*item = (struct mor_stage_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
 		if (!item->path)
 			return err->code;
 		if (!*item->path) {
@@ -333,10 +333,10 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 }
 
 /* Contents differ in their digests, which are hashes already; a path adds where it lies. */
-static void draw_sketch(struct mor_items *items)
+static void draw_sketch(struct mor_stage_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {
-		const struct mor_item *item = &items->at[i];
+		const struct mor_stage_item *item = &items->at[i];
 		uint64_t hash = 0xcbf29ce484222325u;
 
 		for (const char *at = item->path; *at; at++)
@@ -348,7 +348,7 @@ static void draw_sketch(struct mor_items *items)
 	}
 }
 
-unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b)
+unsigned mor_stage_items_distance(const struct mor_stage_items *a, const struct mor_stage_items *b)
 {
 	unsigned count = 0;
 
@@ -394,7 +394,7 @@ static const char **copy_texts(const struct mor_slice *texts, size_t count)
 	return list;
 }
 
-const char **mor_items_directories(const struct mor_items *items)
+const char **mor_stage_items_directories(const struct mor_stage_items *items)
 {
 	struct mor_slice *dirs = mor_alloc((items->count + 1) * sizeof(*dirs));
 	const char **list;
@@ -403,14 +403,14 @@ const char **mor_items_directories(const struct mor_items *items)
 	if (!dirs)
 		return NULL;
 	for (size_t i = 0; i < items->count; i++)
-		count = add_dir(dirs, count, (struct mor_slice){ items->at[i].path, mor_item_dir_len(&items->at[i]) });
+		count = add_dir(dirs, count, (struct mor_slice){ items->at[i].path, mor_stage_item_dir_len(&items->at[i]) });
 	dirs[count++] = mor_slice_of(items->working_dir + 1);
 	list = copy_texts(dirs, count);
 	mor_free(dirs);
 	return list;
 }
 
-bool mor_items_equal(const struct mor_items *a, const struct mor_items *b)
+bool mor_stage_items_equal(const struct mor_stage_items *a, const struct mor_stage_items *b)
 {
 	if (a->count != b->count || memcmp(a->sketch, b->sketch, sizeof(a->sketch)) != 0 || strcmp(a->working_dir, b->working_dir) != 0)
 		return false;
@@ -436,7 +436,7 @@ static void keep_tail(char *path, unsigned steps)
 	memmove(path, at, strlen(at) + 1);
 }
 
-int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err)
+int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret, mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
 	int r = mor_stage_working_dir(unit, &working_dir);

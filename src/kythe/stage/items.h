@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "kythe/stage/stage.h"
 
-struct mor_item {
+struct mor_stage_item {
 	char *path; /* clean, relative to the tree */
 	const char *spelled; /* the unit's: valid while its tree is made */
 	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
@@ -16,8 +16,8 @@ struct mor_item {
 
 #define MOR_SKETCH_WORDS 32
 
-struct mor_items {
-	struct mor_item *at;
+struct mor_stage_items {
+	struct mor_stage_item *at;
 	size_t count;
 	char *working_dir;
 	const struct mor_kzip *kzip; /* whose contents they were found in */
@@ -26,15 +26,15 @@ struct mor_items {
 
 /* Sorted, each path once. MORTISE_EINPUT with a text that names the path: the record contradicts itself, or the mode cannot
  * show it. *ret is to be freed in any case. */
-int mor_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_items **ret, mortise_error *err);
-struct mor_items *mor_items_free(struct mor_items *items); /* NULL is fine; returns NULL */
-int mor_items_compare(const void *a, const void *b); /* two struct mor_item, for qsort(): what lies below a path follows it */
-bool mor_item_is_dir(const struct mor_item *item);
-size_t mor_item_dir_len(const struct mor_item *item); /* of its directory, as a part of its path; of a directory: all of it */
+int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret, mortise_error *err);
+struct mor_stage_items *mor_stage_items_free(struct mor_stage_items *items); /* NULL is fine; returns NULL */
+int mor_stage_items_compare(const void *a, const void *b); /* two struct mor_stage_item, for qsort(): what lies below a path follows it */
+bool mor_stage_item_is_dir(const struct mor_stage_item *item);
+size_t mor_stage_item_dir_len(const struct mor_stage_item *item); /* of its directory, as a part of its path; of a directory: all of it */
 /* Their directories that hold no other, the working directory among them: NULL-terminated, one block; NULL: no memory. */
-const char **mor_items_directories(const struct mor_items *items);
-bool mor_items_equal(const struct mor_items *a, const struct mor_items *b); /* one tree serves both */
+const char **mor_stage_items_directories(const struct mor_stage_items *items);
+bool mor_stage_items_equal(const struct mor_stage_items *a, const struct mor_stage_items *b); /* one tree serves both */
 /* About how many files only one of them has. */
-unsigned mor_items_distance(const struct mor_items *a, const struct mor_items *b);
+unsigned mor_stage_items_distance(const struct mor_stage_items *a, const struct mor_stage_items *b);
 
 #endif

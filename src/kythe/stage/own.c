@@ -101,7 +101,7 @@ void mor_remove_orphans(int all_stages)
 	closedir(dir);
 }
 
-bool mor_is_own_dir(int all_stages, const char *name, int fd)
+bool mor_stage_is_own(int all_stages, const char *name, int fd)
 {
 	struct stat now, mine;
 

@@ -13,6 +13,6 @@ void mor_remove_tree_at(int parent, const char *name);
 /* All directories in it that nobody holds the lock of: they were left by a run that was killed. */
 void mor_remove_orphans(int all_stages);
 /* Locks a directory that was just made. false: somebody who looks for orphans saw it first, and took it away. */
-bool mor_is_own_dir(int all_stages, const char *name, int fd);
+bool mor_stage_is_own(int all_stages, const char *name, int fd);
 
 #endif

@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "kythe/unit/path.h"
 #include "kythe/stage/blobs.h"
 #include "kythe/stage/items.h"
 #include "kythe/stage/own.h"
@@ -53,7 +52,7 @@ static int make_owner(struct mor_stager *stager)
 			continue;
 		}
 		stager->stages = openat(stager->all_stages, stager->owner, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (stager->stages >= 0 && mor_is_own_dir(stager->all_stages, stager->owner, stager->stages))
+		if (stager->stages >= 0 && mor_stage_is_own(stager->all_stages, stager->owner, stager->stages))
 			return 0;
 		mor_fd_close(&stager->stages);
 	}
@@ -147,12 +146,12 @@ struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 
 /* ---- contents ---- */
 
-static int fail_lacking(const struct mor_item *item, mortise_error *err)
+static int fail_lacking(const struct mor_stage_item *item, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
 }
 
-static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_item *item, mortise_error *err)
+static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_item *item, mortise_error *err)
 {
 	size_t number;
 	int r;
@@ -163,7 +162,7 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
 }
 
-static int fail_item(const struct mor_item *item, int error, mortise_error *err)
+static int fail_item(const struct mor_stage_item *item, int error, mortise_error *err)
 {
 	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
 
@@ -173,12 +172,12 @@ static int fail_item(const struct mor_item *item, int error, mortise_error *err)
 /* ---- from one unit to the next ---- */
 
 /* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
-static void mark_changes(const struct mor_items *old, const struct mor_items *now, bool *gone, bool *fresh)
+static void mark_changes(const struct mor_stage_items *old, const struct mor_stage_items *now, bool *gone, bool *fresh)
 {
 	size_t o = 0, n = 0;
 
 	while (o < old->count || n < now->count) {
-		int order = o == old->count ? 1 : n == now->count ? -1 : mor_items_compare(&old->at[o], &now->at[n]);
+		int order = o == old->count ? 1 : n == now->count ? -1 : mor_stage_items_compare(&old->at[o], &now->at[n]);
 		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
 
 		if (order >= 0)
@@ -191,32 +190,32 @@ static void mark_changes(const struct mor_items *old, const struct mor_items *no
 
 /* What lies there already has the right bytes, but a record must not depend on what came before it: its own archive has them,
  * or it fails. */
-static int check_kept(const struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh, mortise_error *err)
+static int check_kept(const struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh, mortise_error *err)
 {
 	size_t number;
 
 	for (size_t i = 0; i < now->count; i++)
-		if (!fresh[i] && !mor_item_is_dir(&now->at[i]) && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
+		if (!fresh[i] && !mor_stage_item_is_dir(&now->at[i]) && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
 			return fail_lacking(&now->at[i], err);
 	return 0;
 }
 
-static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, const bool *fresh,
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh,
 		     struct mor_stage_tree *tree, mortise_error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < now->count; i++) {
-		const struct mor_item *item = &now->at[i];
+		const struct mor_stage_item *item = &now->at[i];
 		int error;
 
 		if (!fresh[i])
 			continue;
-		r = mor_item_is_dir(item) ? 0 : ensure_blob(stager, kzip, item, err);
+		r = mor_stage_item_is_dir(item) ? 0 : ensure_blob(stager, kzip, item, err);
 		error = r < 0 ? 0 : mor_stage_tree_put(tree, item);
 		if (error < 0)
 			r = fail_item(item, error, err);
-		stager->linked += r == 0 && !mor_item_is_dir(item);
+		stager->linked += r == 0 && !mor_stage_item_is_dir(item);
 	}
 	return r;
 }
@@ -229,7 +228,7 @@ static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
 }
 
-static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *old, const struct mor_items *now,
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *old, const struct mor_stage_items *now,
 		       struct mor_stage_tree *tree, mortise_error *err)
 {
 	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
@@ -285,10 +284,10 @@ static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct 
 	return 0;
 }
 
-static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_items *now, struct mor_stage *stage,
+static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now, struct mor_stage *stage,
 		    mortise_error *err)
 {
-	static const struct mor_items nothing = { 0 };
+	static const struct mor_stage_items nothing = { 0 };
 	struct mor_stage_tree tree;
 	int r = open_tree(stager, stage, &tree, err);
 
@@ -301,7 +300,7 @@ static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const stru
 }
 
 /* `below` is absolute; "/" adds nothing. */
-static char *join(const char *path, const char *below)
+static char *join_path(const char *path, const char *below)
 {
 	struct mor_buf out = MOR_BUF_INIT;
 
@@ -311,30 +310,30 @@ static char *join(const char *path, const char *below)
 	return mor_buf_detach(&out);
 }
 
-static int describe(struct mor_stage *stage, const struct mor_items *now, enum mor_stage_mode mode, mortise_error *err)
+static int describe_stage(struct mor_stage *stage, const struct mor_stage_items *now, enum mor_stage_mode mode, mortise_error *err)
 {
 	mor_free(stage->working_dir);
-	stage->working_dir = mode == MOR_STAGE_DIR ? join(stage->path, now->working_dir) : mor_strdup(now->working_dir);
+	stage->working_dir = mode == MOR_STAGE_DIR ? join_path(stage->path, now->working_dir) : mor_strdup(now->working_dir);
 	mor_free(stage->directories);
-	stage->directories = mor_items_directories(now);
+	stage->directories = mor_stage_items_directories(now);
 	return stage->working_dir && stage->directories ? 0 : mor_fail_memory(err);
 }
 
 /* Takes the items. */
-static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_items *now, enum mor_stage_mode mode,
+static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_stage_items *now, enum mor_stage_mode mode,
 		     struct mor_stage *stage, mortise_error *err)
 {
 	int r = fit_tree(stager, kzip, now, stage, err);
 
 	if (r == 0)
-		r = describe(stage, now, mode, err);
+		r = describe_stage(stage, now, mode, err);
 	if (r < 0) {
-		mor_items_free(now);
+		mor_stage_items_free(now);
 		mor_stage_drop(stager, stage);
 		return r;
 	}
 	now->kzip = kzip;
-	mor_items_free(stage->items);
+	mor_stage_items_free(stage->items);
 	stage->items = now;
 	return 0;
 }
@@ -342,23 +341,23 @@ static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mo
 int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
 		  struct mor_stage *stage, mortise_error *err)
 {
-	struct mor_items *now = NULL;
-	int r = mor_items_list(unit, mode, &now, err);
+	struct mor_stage_items *now = NULL;
+	int r = mor_stage_items_list(unit, mode, &now, err);
 
 	if (r == 0)
 		return fit_items(stager, kzip, now, mode, stage, err);
-	mor_items_free(now);
+	mor_stage_items_free(now);
 	mor_stage_drop(stager, stage);
 	return r;
 }
 
 /* A stage that is not there yet counts as one that differs in NEW_STAGE files. */
-static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_items *items)
+static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_stage_items *items)
 {
 	unsigned best = shown, least = UINT_MAX;
 
 	for (unsigned i = 0; i < count; i++) {
-		unsigned distance = stages[i].items ? mor_items_distance(stages[i].items, items) : NEW_STAGE;
+		unsigned distance = stages[i].items ? mor_stage_items_distance(stages[i].items, items) : NEW_STAGE;
 
 		if (i == shown || distance >= least)
 			continue;
@@ -371,16 +370,16 @@ static unsigned choose_stage(const struct mor_stage *stages, unsigned count, uns
 int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
 			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err)
 {
-	struct mor_items *now = NULL;
-	int r = mor_items_list(unit, mode, &now, err);
+	struct mor_stage_items *now = NULL;
+	int r = mor_stage_items_list(unit, mode, &now, err);
 	unsigned chosen;
 
 	if (r < 0) {
-		mor_items_free(now);
+		mor_stage_items_free(now);
 		return r;
 	}
 	chosen = *shown;
-	if (!stages[chosen].items || !mor_items_equal(stages[chosen].items, now))
+	if (!stages[chosen].items || !mor_stage_items_equal(stages[chosen].items, now))
 		chosen = choose_stage(stages, count, *shown, now);
 	r = fit_items(stager, kzip, now, mode, &stages[chosen], err);
 	if (r == 0)
@@ -416,6 +415,6 @@ void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 	mor_free(stage->path);
 	mor_free(stage->working_dir);
 	mor_free(stage->directories);
-	mor_items_free(stage->items);
+	mor_stage_items_free(stage->items);
 	*stage = (struct mor_stage){ 0 };
 }

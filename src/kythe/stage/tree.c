@@ -95,9 +95,9 @@ static int take_spare(struct mor_stage_tree *tree, int dir, const char *to)
 /* ---- taking away ---- */
 
 /* The directory that both lie in, as a part of either's path. */
-static size_t shared_dir(const struct mor_item *a, const struct mor_item *b)
+static size_t shared_dir(const struct mor_stage_item *a, const struct mor_stage_item *b)
 {
-	size_t a_len = mor_item_dir_len(a), b_len = mor_item_dir_len(b), shared = 0;
+	size_t a_len = mor_stage_item_dir_len(a), b_len = mor_stage_item_dir_len(b), shared = 0;
 
 	for (size_t i = 0;; i++) {
 		bool a_ends = i == a_len || (i < a_len && a->path[i] == '/'), b_ends = i == b_len || (i < b_len && b->path[i] == '/');
@@ -117,21 +117,21 @@ static bool is_or_lies_below(const char *path, const char *dir)
 }
 
 /* Is it a directory of theirs? What lies in one follows it at once. */
-static bool is_needed(const struct mor_items *items, const char *dir)
+static bool is_needed(const struct mor_stage_items *items, const char *dir)
 {
-	struct mor_item key = { .path = (char *)(uintptr_t)dir };
+	struct mor_stage_item key = { .path = (char *)(uintptr_t)dir };
 	size_t low = 0, high = items->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (mor_items_compare(&items->at[middle], &key) < 0)
+		if (mor_stage_items_compare(&items->at[middle], &key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low < items->count && is_or_lies_below(items->at[low].path, dir))
-		return mor_item_is_dir(&items->at[low]) || strcmp(items->at[low].path, dir) != 0;
+		return mor_stage_item_is_dir(&items->at[low]) || strcmp(items->at[low].path, dir) != 0;
 	return is_or_lies_below(items->working_dir + 1, dir);
 }
 
@@ -143,10 +143,10 @@ static bool remove_dir(struct mor_stage_tree *tree, const char *path)
 }
 
 /* The directories of the item that no item before it lies in; of those behind it, nothing is left there. */
-static void prune(struct mor_stage_tree *tree, const struct mor_items *old, size_t number, const struct mor_items *now)
+static void prune(struct mor_stage_tree *tree, const struct mor_stage_items *old, size_t number, const struct mor_stage_items *now)
 {
-	const struct mor_item *item = &old->at[number];
-	size_t len = mor_item_dir_len(item), shared = number ? shared_dir(&old->at[number - 1], item) : 0;
+	const struct mor_stage_item *item = &old->at[number];
+	size_t len = mor_stage_item_dir_len(item), shared = number ? shared_dir(&old->at[number - 1], item) : 0;
 	char path[PATH_MAX];
 
 	memcpy(path, item->path, len);
@@ -169,14 +169,14 @@ static void prune_working_dir(struct mor_stage_tree *tree, const char *working_d
 		*slash = '\0';
 }
 
-void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_items *old, const struct mor_items *now, const bool *gone)
+void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_stage_items *old, const struct mor_stage_items *now, const bool *gone)
 {
 	if (old->working_dir && strcmp(old->working_dir, now->working_dir) != 0)
 		prune_working_dir(tree, old->working_dir);
 	for (size_t i = old->count; i-- > 0;) {
 		if (!gone[i])
 			continue;
-		if (!mor_item_is_dir(&old->at[i]))
+		if (!mor_stage_item_is_dir(&old->at[i]))
 			unlinkat(tree->root, old->at[i].path, 0);
 		prune(tree, old, i, now);
 	}
@@ -251,13 +251,13 @@ static int copy_blob(const struct mor_stage_tree *tree, const char *name, int di
 	return r;
 }
 
-int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item)
+int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_stage_item *item)
 {
-	size_t len = mor_item_dir_len(item);
+	size_t len = mor_stage_item_dir_len(item);
 	int r = enter_dir(tree, item->path, len);
 	const char *leaf = item->path + (len ? len + 1 : 0);
 
-	if (r < 0 || mor_item_is_dir(item) || linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
+	if (r < 0 || mor_stage_item_is_dir(item) || linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
 		return r;
 	/* 65,000 links are all that some file systems give one file. */
 	return errno == EMLINK ? copy_blob(tree, item->digest, tree->fds[tree->depth], leaf) : -errno;

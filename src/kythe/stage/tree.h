@@ -26,9 +26,9 @@ void mor_stage_tree_init(struct mor_stage_tree *tree, int root, int blobs);
 void mor_stage_tree_fini(struct mor_stage_tree *tree); /* its descriptors; what it has made stays */
 
 /* Takes away what `old` has and `now` has not, as `gone` says of each, with the directories that nothing lies in any more. */
-void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_items *old, const struct mor_items *now, const bool *gone);
+void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_stage_items *old, const struct mor_stage_items *now, const bool *gone);
 /* 0 or -errno. The item's path stays valid until the next call. */
-int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_item *item);
+int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_stage_item *item);
 int mor_stage_tree_make_dir(struct mor_stage_tree *tree, const char *path); /* with those above it; "" is fine */
 
 

@@ -32,7 +32,7 @@ int mor_pb_varint(const char *p, size_t len, uint64_t *ret)
 	return -1;
 }
 
-static bool take(struct mor_pb *pb, size_t len, struct mor_slice *ret)
+static bool take_bytes(struct mor_pb *pb, size_t len, struct mor_slice *ret)
 {
 	if (len > pb->left.len)
 		return false;
@@ -47,7 +47,7 @@ static bool take_varint(struct mor_pb *pb, uint64_t *ret)
 	struct mor_slice skipped;
 	int len = mor_pb_varint(pb->left.ptr, pb->left.len, ret);
 
-	return len > 0 && take(pb, (size_t)len, &skipped);
+	return len > 0 && take_bytes(pb, (size_t)len, &skipped);
 }
 
 static bool take_value(struct mor_pb *pb)
@@ -56,11 +56,11 @@ static bool take_value(struct mor_pb *pb)
 	case MOR_PB_VARINT:
 		return take_varint(pb, &pb->number);
 	case MOR_PB_FIXED64:
-		return take(pb, 8, &pb->bytes);
+		return take_bytes(pb, 8, &pb->bytes);
 	case MOR_PB_FIXED32:
-		return take(pb, 4, &pb->bytes);
+		return take_bytes(pb, 4, &pb->bytes);
 	case MOR_PB_BYTES:
-		return take_varint(pb, &pb->number) && pb->number <= pb->left.len && take(pb, (size_t)pb->number, &pb->bytes);
+		return take_varint(pb, &pb->number) && pb->number <= pb->left.len && take_bytes(pb, (size_t)pb->number, &pb->bytes);
 	}
 	return false;
 }
@@ -118,7 +118,7 @@ struct check {
 
 static int check_message(struct check *check, const ProtobufCMessageDescriptor *type, struct mor_slice bytes);
 
-static int wrong(struct check *check, const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field,
+static int wrong_field(struct check *check, const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field,
 		 const char *why)
 {
 	return mor_fail(check->err, MORTISE_EINPUT, "%s.%s %s", type->short_name, field->name, why);
@@ -133,15 +133,15 @@ static int check_field(struct check *check, const ProtobufCMessageDescriptor *ty
 		       const ProtobufCFieldDescriptor *field, const struct mor_pb *pb)
 {
 	if (pb->wire != (is_length_delimited(field->type) ? MOR_PB_BYTES : MOR_PB_VARINT))
-		return wrong(check, type, field, "has the wrong wire type");
+		return wrong_field(check, type, field, "has the wrong wire type");
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
 		return check_message(check, field->descriptor, pb->bytes);
 	if (field->type != PROTOBUF_C_TYPE_STRING)
 		return 0;
 	if (pb->bytes.len && memchr(pb->bytes.ptr, '\0', pb->bytes.len))
-		return wrong(check, type, field, "holds a NUL byte");
+		return wrong_field(check, type, field, "holds a NUL byte");
 	if (!mor_utf8_valid(pb->bytes))
-		return wrong(check, type, field, "is not UTF-8");
+		return wrong_field(check, type, field, "is not UTF-8");
 	return 0;
 }
 

@@ -44,7 +44,7 @@ bool mor_any_known(const char *type_url)
 
 /* ---- from JSON ---- */
 
-int mor_base64_any(struct mor_slice text, struct mor_buf *out)
+int mor_pb_base64(struct mor_slice text, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
 	int r;
@@ -75,7 +75,7 @@ struct reading {
 static int read_message(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
 			bool any_members, struct mor_buf *out);
 
-static int refuse(struct reading *rd, const char *why)
+static int refuse_value(struct reading *rd, const char *why)
 {
 	char shown[300];
 
@@ -90,7 +90,7 @@ static int refuse_type(struct reading *rd, const char *wanted, const struct mor_
 	char why[80];
 
 	snprintf(why, sizeof(why), "expected %s, not %s", wanted, mor_json_type_name(mor_json_type(value)));
-	return refuse(rd, why);
+	return refuse_value(rd, why);
 }
 
 /* required_input -> requiredInput */
@@ -124,7 +124,7 @@ static int read_text(struct reading *rd, const struct mor_value *value, uint32_t
 	if (!text.ptr)
 		return refuse_type(rd, "a string", value);
 	if (text.len && memchr(text.ptr, '\0', text.len))
-		return refuse(rd, "the text holds a NUL character");
+		return refuse_value(rd, "the text holds a NUL character");
 	return mor_pb_put_bytes(out, field, text);
 }
 
@@ -135,8 +135,8 @@ static int read_bytes(struct reading *rd, const struct mor_value *value, uint32_
 
 	if (!text.ptr)
 		return refuse_type(rd, "base64 in a string", value);
-	if (mor_base64_any(text, &bytes) == MORTISE_EINPUT)
-		return refuse(rd, "the text is not base64");
+	if (mor_pb_base64(text, &bytes) == MORTISE_EINPUT)
+		return refuse_value(rd, "the text is not base64");
 	return mor_buf_failed(&bytes) ? bytes.status : mor_pb_put_bytes(out, field, mor_buf_view(&bytes));
 }
 
@@ -148,7 +148,7 @@ static int read_int32(struct reading *rd, const struct mor_value *value, uint32_
 	if (text.ptr && !mor_parse_i64(text, &number))
 		number = INT64_MAX;
 	if (number < INT32_MIN || number > INT32_MAX)
-		return refuse(rd, "expected a whole number of 32 bits");
+		return refuse_value(rd, "expected a whole number of 32 bits");
 	/* Negative ones take ten bytes: they are extended to 64 bits. */
 	return mor_pb_put_number(out, field, (uint64_t)number);
 }
@@ -158,7 +158,7 @@ static bool is_bytes(const struct mor_value *object, struct mor_buf *bytes)
 {
 	struct mor_slice text = mor_json_string(mor_json_get(object, "value"));
 
-	return mor_json_size(object) == 2 && text.ptr && mor_base64_any(text, bytes) == 0;
+	return mor_json_size(object) == 2 && text.ptr && mor_pb_base64(text, bytes) == 0;
 }
 
 static int read_unknown_detail(const struct mor_value *object, struct mor_buf *out)
@@ -196,7 +196,7 @@ static int read_any(struct reading *rd, const struct mor_value *object, struct m
 	int r;
 
 	if (!url)
-		return refuse(rd, "\"@type\" is missing");
+		return refuse_value(rd, "\"@type\" is missing");
 	r = read_text(rd, url, 1, out);
 	if (r < 0)
 		return r;
@@ -266,10 +266,10 @@ static int read_member(struct reading *rd, const struct mor_json_iter *it, const
 	mor_buf_text(&rd->where, rd->where.len ? "." : "");
 	mor_buf_slice(&rd->where, it->name);
 	if (!field)
-		return refuse(rd, "unknown field");
+		return refuse_value(rd, "unknown field");
 	bit = (uint64_t)1 << (field - type->fields);
 	if (*seen & bit)
-		return refuse(rd, "given twice");
+		return refuse_value(rd, "given twice");
 	*seen |= bit;
 	if (mor_json_type(it->value) == MOR_JSON_NULL)
 		return 0;

@@ -17,7 +17,7 @@ int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescr
 		     struct mor_buf *out, mortise_error *err);
 
 /* Base64 as JSON of protobuf allows it: standard or URL alphabet, padded or not. MORTISE_EINPUT when it is none. */
-int mor_base64_any(struct mor_slice text, struct mor_buf *out);
+int mor_pb_base64(struct mor_slice text, struct mor_buf *out);
 
 enum mor_pb_names { MOR_PB_PROTO_NAMES, MOR_PB_CAMEL_CASE };
 /* Fields that have their default are left out. */

@@ -175,7 +175,7 @@ int mor_unit_read_wire(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 	return 0;
 }
 
-static int parse(struct mor_slice json, struct mor_doc **ret, mortise_error *err)
+static int parse_json(struct mor_slice json, struct mor_doc **ret, mortise_error *err)
 {
 	int r = mor_doc_parse(json, 0, 0, ret, err);
 
@@ -195,7 +195,7 @@ int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **
 	MOR_CLEAN(mor_doc) struct mor_doc *outer = NULL;
 	MOR_CLEAN(mor_doc) struct mor_doc *inner = NULL;
 	struct mor_slice text;
-	int r = parse(json, &outer, err);
+	int r = parse_json(json, &outer, err);
 
 	if (r < 0)
 		return r;
@@ -203,7 +203,7 @@ int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **
 	if (!text.ptr || flags & MOR_UNIT_STRICT)
 		return read_document(mor_doc_root(outer), ret, err);
 	/* One level: some writers have put the JSON into a JSON string. */
-	r = parse(text, &inner, err);
+	r = parse_json(text, &inner, err);
 	return r < 0 ? r : read_document(mor_doc_root(inner), ret, err);
 }
 

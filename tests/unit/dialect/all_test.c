@@ -456,7 +456,7 @@ static void test_page_is_whole(void **state)
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
 		struct mor_buf page = MOR_BUF_INIT;
 
-		assert_int_equal(mor_dialect_explain(*d, &page), 0);
+		assert_int_equal(mor_explain_text(*d, &page), 0);
 		mor_buf_byte(&page, '\0');
 		for (const struct mor_method *m = (*d)->methods; m->name; m++) {
 			if (strcmp(m->name, "*") != 0 && !strstr(page.data, m->name))

@@ -20,7 +20,7 @@ static void test_explain_fits(void **state)
 {
 	(void)state;
 	for (size_t i = 0; mor_dialects()[i]; i++) {
-		char *text = text_of(mor_dialect_explain, mor_dialects()[i]->name);
+		char *text = text_of(mor_explain_text, mor_dialects()[i]->name);
 
 		for (const char *line = text; *line;) {
 			size_t len = strcspn(line, "\n");
@@ -47,7 +47,7 @@ static void test_explain_tells(void **state)
 		"also spelled text",
 		"has 5 s to answer late",
 	};
-	char *text = text_of(mor_dialect_explain, "yams");
+	char *text = text_of(mor_explain_text, "yams");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
@@ -58,7 +58,7 @@ static void test_explain_tells(void **state)
 
 static void test_json(void **state)
 {
-	char *text = text_of(mor_dialect_json, "yams");
+	char *text = text_of(mor_explain_json, "yams");
 	struct mor_doc *doc = json_of(text);
 	const struct mor_value *root = mor_doc_root(doc);
 
@@ -76,7 +76,7 @@ static void test_json(void **state)
 
 static void test_openrpc(void **state)
 {
-	char *text = text_of(mor_dialect_openrpc, "yams");
+	char *text = text_of(mor_explain_openrpc, "yams");
 	struct mor_doc *doc = json_of(text);
 	const struct mor_value *root = mor_doc_root(doc), *methods = mor_json_get(root, "methods");
 	struct mor_json_iter it = mor_json_iter(methods);
@@ -102,7 +102,7 @@ static void test_openrpc(void **state)
 
 static void test_plain(void **state)
 {
-	char *text = text_of(mor_dialect_openrpc, "plain");
+	char *text = text_of(mor_explain_openrpc, "plain");
 	struct mor_doc *doc = json_of(text);
 
 	(void)state;
@@ -115,7 +115,7 @@ static void test_plain(void **state)
 /* A buffer with a limit stands for any failing allocation. */
 static void test_failure_is_told(void **state)
 {
-	static text_fn *const makers[] = { mor_dialect_explain, mor_dialect_json, mor_dialect_openrpc };
+	static text_fn *const makers[] = { mor_explain_text, mor_explain_json, mor_explain_openrpc };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
@@ -129,7 +129,7 @@ static void test_failure_is_told(void **state)
 /* Each allocation fails in turn: a status, or the whole text; never a part of it. */
 static void test_allocations(void **state)
 {
-	static text_fn *const makers[] = { mor_dialect_explain, mor_dialect_json, mor_dialect_openrpc };
+	static text_fn *const makers[] = { mor_explain_text, mor_explain_json, mor_explain_openrpc };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {

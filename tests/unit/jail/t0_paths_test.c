@@ -65,17 +65,17 @@ static void build(struct mor_paths *paths, unsigned workspace)
 	mor_paths_sort(paths);
 }
 
-static void expect(struct mor_verdict verdict, enum mor_verdict_kind kind, int error, const char *rule)
+static void expect(struct mor_ruling ruling, enum mor_ruling_kind kind, int error, const char *rule)
 {
-	assert_int_equal(verdict.kind, kind);
-	assert_int_equal(verdict.error, error);
+	assert_int_equal(ruling.kind, kind);
+	assert_int_equal(ruling.error, error);
 	if (rule)
-		assert_string_equal(verdict.rule, rule);
+		assert_string_equal(ruling.rule, rule);
 }
 
-#define YES MOR_VERDICT_PERFORM, 0, NULL
-#define QUIET(e) MOR_VERDICT_QUIET, e, NULL
-#define NO(rule) MOR_VERDICT_VIOLATION, 0, rule
+#define YES MOR_RULING_PERFORM, 0, NULL
+#define QUIET(e) MOR_RULING_QUIET, e, NULL
+#define NO(rule) MOR_RULING_VIOLATION, 0, rule
 
 static void reading(void **state)
 {
@@ -247,8 +247,8 @@ static void a_view(void **state)
 	expect(mor_paths_read(&paths, at("other/x")), YES);
 	expect(mor_paths_read(&paths, "/zz/x"), YES);
 	expect(mor_paths_read(&paths, "/zzz"), NO(NULL));
-	expect(mor_paths_write(&paths, at("other/x"), MOR_WRITE_CONTENT), MOR_VERDICT_QUIET, EROFS, NULL);
-	expect(mor_paths_write(&paths, at("other"), MOR_WRITE_PLACE), MOR_VERDICT_QUIET, EROFS, NULL);
+	expect(mor_paths_write(&paths, at("other/x"), MOR_WRITE_CONTENT), MOR_RULING_QUIET, EROFS, NULL);
+	expect(mor_paths_write(&paths, at("other"), MOR_WRITE_PLACE), MOR_RULING_QUIET, EROFS, NULL);
 	expect(mor_paths_write(&paths, at("ws/x"), MOR_WRITE_CONTENT), YES);
 	expect(mor_paths_write(&paths, at("ws/.git/hooks/x"), MOR_WRITE_PLACE), NO(NULL));
 	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), YES);

@@ -7,42 +7,42 @@
 #define HEAD "[external-plugin-bridge]\nenabled = true\n"
 #define ONE HEAD "[external-plugin-bridge.plugins.a]\n"
 
-static struct mor_bot *load_bot(const char *text)
+static struct mor_botfile *load_bot(const char *text)
 {
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
 	put("bot.toml", text);
-	if (mor_bot_load("bot.toml", &bot, &err) < 0)
+	if (mor_botfile_load("bot.toml", &bot, &err) < 0)
 		fail_msg("%s", err.text);
 	return bot;
 }
 
 static void refuse_bot(const char *text, const char *wanted)
 {
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
 	put("bot.toml", text);
-	assert_int_equal(mor_bot_load("bot.toml", &bot, &err), MORTISE_EMANIFEST);
+	assert_int_equal(mor_botfile_load("bot.toml", &bot, &err), MORTISE_EMANIFEST);
 	assert_null(bot);
 	assert_string_equal(err.text, wanted);
 }
 
 static void expect_warning(const char *text, const char *wanted)
 {
-	struct mor_bot *bot = load_bot(text);
+	struct mor_botfile *bot = load_bot(text);
 
 	assert_non_null(bot->warnings);
 	assert_string_equal(bot->warnings[0], wanted);
 	assert_null(bot->warnings[1]);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 /* As the bridge's own documentation prints it. */
 static void test_all_keys(void **state)
 {
-	struct mor_bot *bot = load_bot("[bot]\nname = \"x\"\n[other]\nanything = 1\n" HEAD
+	struct mor_botfile *bot = load_bot("[bot]\nname = \"x\"\n[other]\nanything = 1\n" HEAD
 				       "[external-plugin-bridge.plugins.weather]\ncommand = \"python3\"\nargs = [\"-u\", \"weather.py\"]\n"
 				       "cwd = \"plugins\"\nenv = { KEY = \"a b\", EMPTY = \"\" }\nauto_restart = true\nmax_restarts = 7\n"
 				       "priority = -5\ntimeout = \"90s\"\nprefilter = true\n");
@@ -59,13 +59,13 @@ static void test_all_keys(void **state)
 	assert_string_equal(bot->plugins[0].set[1], "timeouts.handle=90000ms");
 	assert_string_equal(bot->plugins[0].set[2], "restart.intensity=7");
 	assert_null(bot->plugins[0].set[3]);
-	assert_null(mor_bot_free(bot));
-	assert_null(mor_bot_free(NULL));
+	assert_null(mor_botfile_free(bot));
+	assert_null(mor_botfile_free(NULL));
 }
 
 static void test_defaults(void **state)
 {
-	struct mor_bot *bot = load_bot(ONE "command = \"./a.py\"\n");
+	struct mor_botfile *bot = load_bot(ONE "command = \"./a.py\"\n");
 	char cwd[128];
 
 	(void)state;
@@ -77,29 +77,29 @@ static void test_defaults(void **state)
 	assert_string_equal(bot->plugins[0].set[0], cwd);
 	assert_string_equal(bot->plugins[0].set[1], "restart.intensity=3");
 	assert_string_equal(bot->plugins[0].set[2], "restart.enabled=false");
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 /* Relative to the file, not to where we are; a command with a slash to where it will run. */
 static void test_paths(void **state)
 {
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
 	(void)state;
 	put("deep/bot.toml", ONE "command = \"bin/a\"\ncwd = \"work\"\n");
-	assert_int_equal(mor_bot_load("deep/bot.toml", &bot, &err), 0);
+	assert_int_equal(mor_botfile_load("deep/bot.toml", &bot, &err), 0);
 	expect_list(bot->plugins[0].argv, "@/deep/work/bin/a");
 	assert_non_null(strstr(bot->plugins[0].set[0], "/deep/work\""));
-	mor_bot_free(bot);
-	assert_int_equal(mor_bot_load("none.toml", &bot, &err), MORTISE_ENOTFOUND);
+	mor_botfile_free(bot);
+	assert_int_equal(mor_botfile_load("none.toml", &bot, &err), MORTISE_ENOTFOUND);
 	assert_string_equal(err.text, "none.toml: no such file: name the bot's TOML file");
 }
 
 /* By priority, then in the order of the file, whatever the names are. */
 static void test_order(void **state)
 {
-	struct mor_bot *bot = load_bot(HEAD "[external-plugin-bridge.plugins]\n"
+	struct mor_botfile *bot = load_bot(HEAD "[external-plugin-bridge.plugins]\n"
 					    "z = { command = \"z\" }\nb = { command = \"b\", priority = 200 }\n"
 					    "a = { command = \"a\" }\nfirst = { command = \"f\", priority = 1 }\n"
 					    "[external-plugin-bridge.plugins.m]\ncommand = \"m\"\npriority = 100\n");
@@ -109,20 +109,20 @@ static void test_order(void **state)
 	assert_int_equal(bot->count, 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_string_equal(bot->plugins[i].name, wanted[i]);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 static void test_timeouts(void **state)
 {
-	struct mor_bot *bot = load_bot(ONE "command = \"x\"\ntimeout = 1.5\n");
+	struct mor_botfile *bot = load_bot(ONE "command = \"x\"\ntimeout = 1.5\n");
 
 	(void)state;
 	assert_string_equal(bot->plugins[0].set[1], "timeouts.handle=1500ms");
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 	bot = load_bot(ONE "command = \"x\"\ntimeout = { handle = \"2m\", matches = \"500ms\" }\n");
 	assert_string_equal(bot->plugins[0].set[1], "timeouts.handle=120000ms");
 	assert_string_equal(bot->plugins[0].set[2], "timeouts.matches=500ms");
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 static void test_warnings(void **state)
@@ -193,7 +193,7 @@ static void test_faults(void **state)
 
 static void test_network(void **state)
 {
-	struct mor_bot *bot = load_bot(ONE "command = \"x\"\n"), *other;
+	struct mor_botfile *bot = load_bot(ONE "command = \"x\"\n"), *other;
 	char path[160];
 
 	(void)state;
@@ -215,13 +215,13 @@ static void test_network(void **state)
 	assert_string_equal(other->network.cert_file, "/c.pem");
 	assert_int_equal(other->network.api_ms, 500);
 	assert_int_equal(other->network.ping_ms, 2000);
-	assert_false(mor_bot_network_same(&bot->network, &other->network));
-	assert_true(mor_bot_network_same(&other->network, &other->network));
-	mor_bot_free(bot);
-	mor_bot_free(other);
+	assert_false(mor_botfile_network_same(&bot->network, &other->network));
+	assert_true(mor_botfile_network_same(&other->network, &other->network));
+	mor_botfile_free(bot);
+	mor_botfile_free(other);
 	bot = load_bot(BOT "access_token = \"\"\n");
 	assert_null(bot->network.access_token);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 static void test_network_faults(void **state)
@@ -263,42 +263,42 @@ static void test_same(void **state)
 		{ "command = \"x\"\ntimeout = 3\n", false },
 		{ "command = \"x\"\nauto_restart = true\n", false },
 	};
-	struct mor_bot *bot = load_bot(ONE "command = \"x\"\n");
+	struct mor_botfile *bot = load_bot(ONE "command = \"x\"\n");
 
 	(void)state;
 	assert_true(bot->plugins[0].enabled);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[200];
-		struct mor_bot *other;
+		struct mor_botfile *other;
 
 		snprintf(text, sizeof(text), ONE "%s", cases[i].keys);
 		other = load_bot(text);
-		assert_int_equal(mor_bot_plugin_same(&bot->plugins[0], &other->plugins[0]), cases[i].same);
-		mor_bot_free(other);
+		assert_int_equal(mor_botfile_plugin_same(&bot->plugins[0], &other->plugins[0]), cases[i].same);
+		mor_botfile_free(other);
 	}
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 	bot = load_bot(ONE "command = \"x\"\nenabled = false\n");
 	assert_false(bot->plugins[0].enabled);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 static void test_no_toml(void **state)
 {
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
 	(void)state;
 	put("bot.toml", "[external-plugin-bridge\n");
-	assert_int_equal(mor_bot_load("bot.toml", &bot, &err), MORTISE_EMANIFEST);
+	assert_int_equal(mor_botfile_load("bot.toml", &bot, &err), MORTISE_EMANIFEST);
 	assert_non_null(strstr(err.text, "bot.toml:1:"));
 	put("dir/", "");
-	assert_int_equal(mor_bot_load("dir", &bot, &err), MORTISE_EMANIFEST);
+	assert_int_equal(mor_botfile_load("dir", &bot, &err), MORTISE_EMANIFEST);
 	assert_null(bot);
 }
 
 static void test_allocations(void **state)
 {
-	struct mor_bot *bot = NULL;
+	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 	int r = MORTISE_ENOMEM;
 
@@ -309,11 +309,11 @@ static void test_allocations(void **state)
 	for (long n = 0; r == MORTISE_ENOMEM; n++) {
 		assert_true(n < 2000);
 		mor_alloc_fail_after(n);
-		r = mor_bot_load("bot.toml", &bot, &err);
+		r = mor_botfile_load("bot.toml", &bot, &err);
 		mor_alloc_fail_after(-1);
 	}
 	assert_int_equal(r, 0);
-	mor_bot_free(bot);
+	mor_botfile_free(bot);
 }
 
 int main(void)

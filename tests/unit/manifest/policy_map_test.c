@@ -34,12 +34,12 @@ static int map(enum form form, const char *json, const char *lines, struct mor_m
 		assert_int_equal(mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL), 0);
 	if (form == CAPABILITIES) {
 		load.source.shown = (char[]){ "sunscreen-plugin.json" };
-		return mor_map_capabilities(&load, json ? mor_doc_root(doc) : NULL);
+		return mor_manifest_map_capabilities(&load, json ? mor_doc_root(doc) : NULL);
 	}
 	assert_int_equal(mor_doc_parse(mor_slice_of(lines ? lines : "{}"), 0, 0, &at, NULL), 0);
 	load.source.shown = (char[]){ "plugin.toml" };
 	load.source.lines = at;
-	return mor_map_permissions(&load, json ? mor_doc_root(doc) : NULL);
+	return mor_manifest_map_permissions(&load, json ? mor_doc_root(doc) : NULL);
 }
 
 /* All settings, "key=json" joined by spaces. */

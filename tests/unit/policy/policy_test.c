@@ -321,7 +321,7 @@ static void expect_violation(const struct mor_violation *v, const char *text)
 
 static void test_violation(void **state)
 {
-	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ, MOR_FROM_PLUGIN_TOML };
+	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ, MOR_POLICY_OF_PLUGIN_TOML };
 	struct mor_buf out = MOR_BUF_INIT;
 	char *json;
 
@@ -342,47 +342,47 @@ static void test_violation_words(void **state)
 		struct mor_violation what;
 		const char *text;
 	} cases[] = {
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SETTINGS }, 
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS }, 
 		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_COMMAND }, 
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND }, 
 		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_FROM_SUNSCREEN_JSON },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON },
 		  "x tried to read /p: not in what capabilities.filesystem grants; to allow it, run it with --set sandbox.read=/p" },
-		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_PLUGIN_TOML },
+		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
 		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = true under [permissions] in "
 		  "its plugin.toml" },
-		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_FROM_COMMAND },
+		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND },
 		  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_FROM_COMMAND },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND },
 		  "x tried to write /p: outside what it may write; to allow it, name the directory with --workspace and add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_FROM_PLUGIN_TOML }, "x tried to write /p: outside what it may write" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_PLUGIN_TOML },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML }, "x tried to write /p: outside what it may write" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML },
 		  "x tried to use the network: network is not granted; to allow it, set network = true under [permissions] in its "
 		  "plugin.toml, and agree when mortise run asks" },
-		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_FROM_SETTINGS },
+		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS },
 		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not granted; to allow it, set "
 		  "sandbox.network = true" },
-		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_FROM_SUNSCREEN_JSON },
+		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON },
 		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network is not granted; to allow "
 		  "it, set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_FROM_COMMAND }, 
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND }, 
 		  "x tried to use the network: it has no network; to allow it, add --network" },
-		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_FROM_COMMAND },
+		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND },
 		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
-		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_FROM_PLUGIN_TOML },
+		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML },
 		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
-		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_FROM_COMMAND }, 
+		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND }, 
 		  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
-		{ { "x", "kill", "process 7", "signals only to itself", MOR_FROM_COMMAND },
+		{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND },
 		  "x tried to signal process 7: signals only to itself" },
-		{ { "x", "capset", "", "it stays who it is", MOR_FROM_COMMAND }, "x tried to change its privileges: it stays who it is" },
-		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_FROM_COMMAND },
+		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND }, "x tried to change its privileges: it stays who it is" },
+		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND },
 		  "x tried to use the kernel's keyring: the keyring is out of bounds" },
-		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_FROM_COMMAND },
+		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND },
 		  "x tried to make a system call of another machine's kind: only the machine's own" },
-		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_FROM_COMMAND },
+		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND },
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
-		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_FROM_COMMAND }, "x tried to write /t/\\x1b[2Jx: write outside" },
+		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND }, "x tried to write /t/\\x1b[2Jx: write outside" },
 	};
 
 	(void)state;
@@ -393,7 +393,7 @@ static void test_violation_words(void **state)
 /* What is to be typed comes whole, or not at all: the sentence must fit into a mortise_error. */
 static void test_violation_of_a_long_path(void **state)
 {
-	struct mor_violation v = { "x", "openat", NULL, MOR_RULE_READ, MOR_FROM_COMMAND };
+	struct mor_violation v = { "x", "openat", NULL, MOR_RULE_READ, MOR_POLICY_OF_COMMAND };
 	struct mor_buf out = MOR_BUF_INIT;
 	char path[400], *got;
 

@@ -358,7 +358,7 @@ static void ask_helper(const struct mor_buf *plan, struct mor_record *record)
 {
 	posix_spawn_file_actions_t actions;
 	int memfd = mor_plan_memfd(plan), ends[2], status;
-	char fault[MOR_FAULT_TEXT];
+	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(NULL, fault);
 	char *argv[] = { (char *)(uintptr_t)helper, NULL };
 	pid_t pid;

@@ -234,7 +234,7 @@ static void test_lift(void **state)
 /* A view is the guardian's business, and there is none; with one it has a size. */
 static void test_no_view(void **state)
 {
-	static char texts[MOR_VIEW_TEXTS + 1];
+	static char texts[MOR_PROC_VIEW_TEXTS + 1];
 	struct run run = { 0 };
 
 	(void)state;

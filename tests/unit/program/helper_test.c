@@ -12,7 +12,7 @@
 #include "leak.h"
 #include "program/helper.h"
 
-static char dir[64], file[80], fault[MOR_FAULT_TEXT];
+static char dir[64], file[80], fault[MOR_PROGRAM_FAULT];
 
 static int enter(void **state)
 {

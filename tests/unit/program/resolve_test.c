@@ -289,7 +289,7 @@ static void test_long_name_below_a_directory(void **state)
 	(void)state;
 	memset(name, 'x', sizeof(name) - 3);
 	memcpy(name, "./", 2);
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_non_null(strstr(failure.text, "xxx: name is too long"));
 	assert_int_equal(mor_exec_diagnose(&command, name, ENOENT, &failure), MORTISE_EEXEC);
 	assert_non_null(strstr(failure.text, "xxx: name is too long"));
@@ -327,7 +327,7 @@ static void test_source_not_readable(void **state)
 		assert_int_equal(seteuid(65534), 0);
 	else
 		assert_int_equal(chmod(in_dir("a.py"), 0200), 0);
-	r = mor_proc_resolve(&command, &argv, &failure);
+	r = mor_program_resolve(&command, &argv, &failure);
 	if (root)
 		assert_int_equal(seteuid(0), 0);
 	assert_int_equal(r, MORTISE_EEXEC);
@@ -343,12 +343,12 @@ static void check_argv(const struct mor_command *command, const char *const *wan
 	char **argv = NULL;
 	int i;
 
-	if (mor_proc_resolve(command, &argv, &failure) < 0)
+	if (mor_program_resolve(command, &argv, &failure) < 0)
 		fail_msg("%s", failure.text);
 	for (i = 0; want[i]; i++)
 		assert_string_equal(argv[i], want[i]);
 	assert_null(argv[i]);
-	mor_proc_argv_free(argv);
+	mor_program_argv_free(argv);
 }
 
 static void test_python_file(void **state)
@@ -420,7 +420,7 @@ static void test_search_path(void **state)
 	put_text("sub/tool", 0644, "#!/bin/sh\n");
 	/* Relative entries count from the child's directory, and an empty one is that directory. */
 	snprintf(path, sizeof(path), "PATH=/no/where::sub");
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_EEXEC);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_EEXEC);
 	assert_non_null(strstr(failure.text, "/sub/tool: not executable (mode 0644): chmod +x it"));
 	put_text("sub/tool", 0755, "#!/bin/sh\n");
 	check_argv(&command, LIST("sub/tool"));
@@ -428,11 +428,11 @@ static void test_search_path(void **state)
 	command.argv = LIST("plain");
 	check_argv(&command, LIST("./plain"));
 	snprintf(path, sizeof(path), "PATH=/no/where");
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_string_equal(failure.text,
 			    "plain: not in PATH; to run the one in the working directory write ./plain");
 	command.argv = LIST("no-such-thing");
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_string_equal(failure.text, "no-such-thing: not found in PATH");
 	assert_null(argv);
 }
@@ -473,9 +473,9 @@ static void test_nothing_named(void **state)
 	char **argv = NULL;
 
 	(void)state;
-	assert_int_equal(mor_proc_resolve(&command, &argv, NULL), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, NULL), MORTISE_ENOTFOUND);
 	command.argv = LIST("");
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_string_equal(failure.text, "command: no program is named");
 }
 
@@ -489,7 +489,7 @@ static void test_long_name(void **state)
 	(void)state;
 	memset(name, 'x', PATH_MAX + 5);
 	name[0] = '/';
-	assert_int_equal(mor_proc_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_true(strlen(failure.text) < 200);
 	assert_memory_equal(failure.text, "...xxx", 6);
 	assert_non_null(strstr(failure.text, "xxx: name is too long"));

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/digest.h"
-#include "kythe/unit/path.h"
+#include "base/path.h"
 
 static void test_clean(void **state)
 {

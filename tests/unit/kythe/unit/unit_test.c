@@ -364,7 +364,7 @@ static void test_base64(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-		int r = mor_base64_any(mor_slice_of(cases[i].text), &out);
+		int r = mor_pb_base64(mor_slice_of(cases[i].text), &out);
 
 		assert_int_equal(r, cases[i].want ? 0 : MORTISE_EINPUT);
 		if (cases[i].want)

@@ -1,7 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kythe/unit/path.h"
+#include "base/path.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+char *mor_path_join(const char *dir, const char *name)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
+	size_t len = strlen(dir);
+
+	if (name[0] == '/')
+		return mor_strdup(name);
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	mor_buf_printf(&path, "%s%s%s", dir, len && dir[len - 1] == '/' ? "" : "/", name);
+	return mor_buf_detach(&path);
+}
+
+char *mor_path_absolute(const char *path)
+{
+	char here[4096];
+
+	if (path[0] == '/' || !getcwd(here, sizeof(here)))
+		return mor_strdup(path);
+	return mor_path_join(here, path);
+}
+
+bool mor_path_climbs(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at++)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return true;
+	return false;
+}
+
+bool mor_path_is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* By inode: "./x", "x" and a link to it are the same program. */
+bool mor_path_same(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+bool mor_path_is_within(const char *path, const char *dir, size_t dir_len)
+{
+	return strncmp(path, dir, dir_len) == 0 && (path[dir_len] == '\0' || path[dir_len] == '/');
+}
+
+/* ---- clean ones ---- */
 
 /* Back to before the last element that was appended after `floor`; false when there is none to take away, or it is "..". */
 static bool step_up(struct mor_buf *out, size_t floor)
