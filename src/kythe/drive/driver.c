@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their processes, from start to end. What happens inside an analysis is work.c's. */
-#include "base/clock.h"
 #include "kythe/drive/inside.h"
 
 #include <stdarg.h>
@@ -9,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 
