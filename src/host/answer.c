@@ -210,7 +210,7 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 		call->in_hand = true;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
 		mor_call_release(call);
-	} else if (call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {
+	} else if (!mor_shape_is_session(plugin) && call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {
 		return;
 	} else if (message->kind == MOR_MSG_ERROR) {
 		settle_error(call, message);

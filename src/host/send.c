@@ -164,7 +164,7 @@ static int check_interface(mortise_call *call, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
 	const char *needs = call->method->needs;
-	const struct mor_value *identity = needs ? mor_plugin_identity(plugin) : NULL;
+	const struct mor_value *identity = mor_plugin_identity(plugin);
 	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
 
 	if (!identity || (call->flags & MORTISE_RAW) || mor_dialect_announces(plugin->dialect, identity, needs))
@@ -174,11 +174,15 @@ static int check_interface(mortise_call *call, mortise_error *err)
 			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
 }
 
+/* Asked when it is started and again when its turn comes: the turn before may have ended the session, and before the
+ * greeting nobody knows what the plugin offers. */
 static int may_go(mortise_call *call, mortise_error *err)
 {
-	int r = mor_keep_check(call, err);
+	int r = call->method->role == MOR_ROLE_INPUT ? mor_keep_check(call, err) : 0;
 
-	return r < 0 ? r : check_interface(call, err);
+	if (r < 0 || !call->method->needs || call->plugin->state != MORTISE_READY)
+		return r;
+	return check_interface(call, err);
 }
 
 /* ---- the queue ---- */
@@ -247,7 +251,7 @@ static bool may_send_now(const mortise_call *call)
 
 int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
-	int r = call->plugin->state == MORTISE_READY ? may_go(call, err) : mor_keep_check(call, err);
+	int r = may_go(call, err);
 
 	if (call->plugin->gone) /* whoever was warned of its params has released it */
 		r = mor_call_check_running(call->plugin, err);

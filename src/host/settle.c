@@ -177,7 +177,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		if (call->method->role == MOR_ROLE_PING)
 			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
-		if (sent) /* what only waited leaves the process to the call that runs */
+		if (!mor_shape_is_session(plugin) && sent) /* what only waited leaves the process to the call that runs */
 			mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:

@@ -42,7 +42,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 /* With a process still there: ONE_CALL's call was given up, ONE_RUN's is over. */
 void mor_shape_settled(mortise_plugin *plugin)
 {
-	if (mor_shape_is_session(plugin) || !plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
+	if (!plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
 		return;
 	mor_supervise_stop(plugin, plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MOR_DRAIN_SPENT,
 			   "its call is over");

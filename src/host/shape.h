@@ -17,7 +17,7 @@
 struct mor_link_end;
 struct mor_message;
 
-/* One process for many calls: nothing here concerns it. */
+/* One process for many calls. What follows is for the others, and is not called for these. */
 static inline bool mor_shape_is_session(const mortise_plugin *plugin)
 {
 	return plugin->dialect->life.shape == MOR_SHAPE_SESSION;
