@@ -104,7 +104,7 @@ static void find_next_page(const mortise_call *call, const struct mor_value *res
 }
 
 /* 0, or the failure in error. */
-static int judge(mortise_call *call, struct mor_slice result, struct mor_verdict *verdict, struct mor_buf *next, mortise_error *error)
+static int judge_result(mortise_call *call, struct mor_slice result, struct mor_verdict *verdict, struct mor_buf *next, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
 	struct judgement judgement = { .call = call };
@@ -161,7 +161,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 	mortise_error error;
 
 	call->in_hand = true; /* whoever is warned of it may release the plugin */
-	verdict.status = judge(call, result, &verdict, &next, &error);
+	verdict.status = judge_result(call, result, &verdict, &next, &error);
 	if (mor_buf_failed(&next)) /* without it the result would look like the last page */
 		verdict.status = mor_fail(&error, MORTISE_ENOMEM, "out of memory");
 	verdict.next = mor_buf_view(&next);

@@ -24,14 +24,14 @@ static void pair_text(struct mor_writer *w, const char *name, const char *text)
 }
 
 /* The manifest on disk wins over what the plugin says of itself. */
-static const struct mor_value *fact(const mortise_plugin *plugin, const char *name)
+static const struct mor_value *fact_of(const mortise_plugin *plugin, const char *name)
 {
 	const struct mor_value *value = mor_json_get(plugin->session.manifest, name);
 
 	return value ? value : mor_json_get(plugin->session.hello, name);
 }
 
-static void interfaces(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_interfaces(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
 
@@ -41,13 +41,13 @@ static void interfaces(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_raw(w, mor_buf_view(&list));
 }
 
-static void identity(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_manifest *m = plugin->manifest;
 
 	mor_w_pair(w, "name", plugin->session.name);
-	pair_text(w, "version", m->version ? m->version : mor_json_text(fact(plugin, "version"), NULL));
-	pair_text(w, "description", m->description ? m->description : mor_json_text(fact(plugin, "description"), NULL));
+	pair_text(w, "version", m->version ? m->version : mor_json_text(fact_of(plugin, "version"), NULL));
+	pair_text(w, "description", m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
 	mor_w_pair(w, "dialect", plugin->dialect->name);
 	mor_w_pair(w, "framing", mor_framing_name(plugin->link_options.framing));
 	mor_w_pair(w, "state", mortise_state_name(plugin->state));
@@ -64,13 +64,13 @@ static void identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair(w, "cwd", m->cwd);
 	mor_w_pair(w, "manifest", m->file);
 	pair_value(w, "identity", plugin->session.hello);
-	interfaces(plugin, w);
+	write_interfaces(plugin, w);
 	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
 	mor_w_pair_bool(w, "more_actions", m->more_actions);
-	pair_value(w, "capabilities", fact(plugin, "capabilities"));
+	pair_value(w, "capabilities", fact_of(plugin, "capabilities"));
 }
 
-static void health(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_health_state *health = &plugin->health;
 
@@ -91,7 +91,7 @@ static void health(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void configuration(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_configuration(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	mor_w_key(w, "config");
 	if (plugin->session.config.ptr)
@@ -117,7 +117,7 @@ static void configuration(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void counters(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_counters *c = &plugin->counters;
 	const struct {
@@ -155,7 +155,7 @@ static void permissions(const mortise_plugin *plugin, const char *level, struct 
 }
 
 /* What is in force while it runs; before that, what was asked for. */
-static void confinement(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	static const struct {
 		const char *level, *text;
@@ -181,7 +181,7 @@ static void confinement(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void warnings(const mortise_plugin *plugin, struct mor_writer *w)
+static void write_warnings(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	mor_w_key(w, "warnings");
 	mor_w_array(w);
@@ -199,13 +199,13 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	if (r < 0)
 		return r;
 	mor_w_object(&w);
-	identity(plugin, &w);
-	health(plugin, &w);
-	configuration(plugin, &w);
+	write_identity(plugin, &w);
+	write_health(plugin, &w);
+	write_configuration(plugin, &w);
 	mor_w_pair_int(&w, "max_in_flight", plugin->max_in_flight);
-	confinement(plugin, &w);
-	counters(plugin, &w);
-	warnings(plugin, &w);
+	write_confinement(plugin, &w);
+	write_counters(plugin, &w);
+	write_warnings(plugin, &w);
 	pair_text(&w, "last_error", plugin->last_error);
 	mor_w_pair(&w, "last_stderr", plugin->life.last_stderr);
 	mor_w_end(&w);

@@ -133,7 +133,7 @@ static bool try_level(const char *level, char rung[12], mortise_error *err)
 
 /* ---- facts ---- */
 
-static void find_kernel(struct mor_facts *f)
+static void find_kernel(struct mor_doctor_facts *f)
 {
 	struct utsname name;
 
@@ -144,12 +144,12 @@ static void find_kernel(struct mor_facts *f)
 		f->kernel_major = f->kernel_minor = 0;
 }
 
-void mor_facts_find(struct mor_facts *f)
+void mor_doctor_find(struct mor_doctor_facts *f)
 {
 	struct rlimit files = { 0 };
 	char fault[MOR_PROGRAM_FAULT]; /* try_level() tells it */
 
-	*f = (struct mor_facts){ .helper = mor_helper_find(NULL, fault) };
+	*f = (struct mor_doctor_facts){ .helper = mor_helper_find(NULL, fault) };
 	find_kernel(f);
 	f->landlock = mor_probe_landlock(&f->landlock_errno);
 	mor_probe_seccomp(&f->seccomp);
@@ -170,7 +170,7 @@ void mor_facts_find(struct mor_facts *f)
 
 /* ---- the object ---- */
 
-static const char *write_levels(struct mor_writer *w, const struct mor_facts *facts)
+static const char *write_levels(struct mor_writer *w, const struct mor_doctor_facts *facts)
 {
 	static const char *const levels[] = { "guarded", "t0", "t1" };
 	const char *best = NULL;
@@ -195,12 +195,12 @@ static const char *write_levels(struct mor_writer *w, const struct mor_facts *fa
 	return best;
 }
 
-static void write_check(struct mor_writer *w, const struct mor_check *check, const struct mor_facts *facts)
+static void write_check(struct mor_writer *w, const struct mor_doctor_check *check, const struct mor_doctor_facts *facts)
 {
 	static const char *const states[] = { "ok", "limited", "missing" };
 	const char *remedy = check->remedy;
 	char found[160] = "";
-	enum mor_finding finding = check->judge(facts, found, &remedy);
+	enum mor_doctor_finding finding = check->judge(facts, found, &remedy);
 
 	mor_w_object(w);
 	mor_w_pair(w, "name", check->name);
@@ -230,7 +230,7 @@ static void write_landlock(struct mor_writer *w, int abi)
 }
 
 /* Every rule is meant to be held by two; these are not. */
-static void write_single(struct mor_writer *w, const struct mor_facts *f, bool t1)
+static void write_single(struct mor_writer *w, const struct mor_doctor_facts *f, bool t1)
 {
 	char text[240];
 
@@ -253,12 +253,12 @@ int mortise_doctor(char **ret_json)
 {
 	struct mor_buf out = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &out };
-	struct mor_facts facts;
+	struct mor_doctor_facts facts;
 	const char *best;
 
 	if (!ret_json)
 		return MORTISE_EINVAL;
-	mor_facts_find(&facts);
+	mor_doctor_find(&facts);
 	mor_w_object(&w);
 	mor_w_pair(&w, "version", MORTISE_VERSION);
 	mor_w_pair(&w, "kernel", facts.kernel);
@@ -266,7 +266,7 @@ int mortise_doctor(char **ret_json)
 	mor_w_pair(&w, "auto", best);
 	mor_w_key(&w, "checks");
 	mor_w_array(&w);
-	for (const struct mor_check *check = mor_checks; check->name; check++)
+	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++)
 		write_check(&w, check, &facts);
 	mor_w_end(&w);
 	write_landlock(&w, facts.landlock);

@@ -11,7 +11,7 @@
 #include "policy/probe.h"
 
 /* What was found, before anybody judges it. */
-struct mor_facts {
+struct mor_doctor_facts {
 	char kernel[80];
 	int kernel_major, kernel_minor;
 	int landlock, landlock_errno;
@@ -26,17 +26,17 @@ struct mor_facts {
 	const char *helper;
 	mortise_error helper_error; /* code 0: it is there, of our version, and runs a program */
 };
-void mor_facts_find(struct mor_facts *ret);
+void mor_doctor_find(struct mor_doctor_facts *ret);
 
-enum mor_finding { MOR_FOUND_OK, MOR_FOUND_LIMITED, MOR_FOUND_MISSING };
+enum mor_doctor_finding { MOR_FOUND_OK, MOR_FOUND_LIMITED, MOR_FOUND_MISSING };
 
 /* One line of the table: what it is, what rests on it, what is lost without it, what to do. `judge` writes what was
  * found, and may replace the remedy by one that fits. */
-struct mor_check {
+struct mor_doctor_check {
 	const char *name, *title, *promise, *without, *remedy;
-	enum mor_finding (*judge)(const struct mor_facts *facts, char found[160], const char **remedy);
+	enum mor_doctor_finding (*judge)(const struct mor_doctor_facts *facts, char found[160], const char **remedy);
 };
-extern const struct mor_check mor_checks[]; /* ends with a NULL name */
+extern const struct mor_doctor_check mor_doctor_checks[]; /* ends with a NULL name */
 
 /* "Python 3.11.2" of `program --version`, cut to its first line. false: it did not answer in time. */
 bool mor_doctor_version(const char *program, char *out, size_t size);

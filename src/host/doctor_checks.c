@@ -13,9 +13,9 @@
 #define FDS_PER_PLUGIN 5
 #define FOUND 160
 
-typedef enum mor_finding judged;
+typedef enum mor_doctor_finding judged;
 
-static judged judge_kernel(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_kernel(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	bool enough = f->kernel_major > FLOOR_MAJOR || (f->kernel_major == FLOOR_MAJOR && f->kernel_minor >= FLOOR_MINOR);
 
@@ -24,7 +24,7 @@ static judged judge_kernel(const struct mor_facts *f, char found[FOUND], const c
 	return enough ? MOR_FOUND_OK : MOR_FOUND_LIMITED;
 }
 
-static judged judge_landlock(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_landlock(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	if (f->landlock == 0) {
 		snprintf(found, FOUND, "%s", f->landlock_errno == EOPNOTSUPP ? "switched off" : strerror(f->landlock_errno));
@@ -38,7 +38,7 @@ static judged judge_landlock(const struct mor_facts *f, char found[FOUND], const
 	return f->landlock < LANDLOCK_BEST ? MOR_FOUND_LIMITED : MOR_FOUND_OK;
 }
 
-static judged judge_seccomp(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	const struct mor_probe_seccomp *s = &f->seccomp;
 
@@ -56,7 +56,7 @@ static judged judge_seccomp(const struct mor_facts *f, char found[FOUND], const 
 }
 
 /* The nearest reason that a person can do something about. */
-static const char *userns_remedy(const struct mor_facts *f)
+static const char *userns_remedy(const struct mor_doctor_facts *f)
 {
 	if (f->userns_clone == 0)
 		return "sysctl kernel.unprivileged_userns_clone=1";
@@ -68,7 +68,7 @@ static const char *userns_remedy(const struct mor_facts *f)
 	return "in a container: allow clone with CLONE_NEW* and mount in its seccomp profile";
 }
 
-static judged judge_namespace(const struct mor_facts *f, int error, char found[FOUND], const char **remedy)
+static judged judge_namespace(const struct mor_doctor_facts *f, int error, char found[FOUND], const char **remedy)
 {
 	snprintf(found, FOUND, "%s%s", error ? "refused: " : "works", error ? strerror(error) : "");
 	if (error)
@@ -76,32 +76,32 @@ static judged judge_namespace(const struct mor_facts *f, int error, char found[F
 	return error ? MOR_FOUND_MISSING : MOR_FOUND_OK;
 }
 
-static judged judge_user(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_user(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.user, found, remedy);
 }
 
-static judged judge_pid(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_pid(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.pid, found, remedy);
 }
 
-static judged judge_mount(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_mount(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.mount ? f->ns.mount : f->ns.minimal_root, found, remedy);
 }
 
-static judged judge_net(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_net(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.net, found, remedy);
 }
 
-static judged judge_ipc(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_ipc(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.ipc ? f->ns.ipc : f->ns.uts, found, remedy);
 }
 
-static judged judge_cgroup(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_cgroup(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	const struct mor_probe_cgroup *c = &f->cgroup;
 
@@ -116,7 +116,7 @@ static judged judge_cgroup(const struct mor_facts *f, char found[FOUND], const c
 	return MOR_FOUND_OK; /* nothing rests on it */
 }
 
-static judged judge_pipes(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_pipes(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
 	snprintf(found, FOUND, "one pipe at most %lld KiB; %lld pages per user", (long long)(f->pipe_max / 1024),
@@ -127,7 +127,7 @@ static judged judge_pipes(const struct mor_facts *f, char found[FOUND], const ch
 	return f->pipe_pages_soft == 0 || f->pipe_pages_soft >= 16384 ? MOR_FOUND_OK : MOR_FOUND_LIMITED;
 }
 
-static judged judge_files(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_files(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
 	snprintf(found, FOUND, "soft %llu, hard %llu: about %llu plugins at once", (unsigned long long)f->files_soft,
@@ -141,19 +141,19 @@ static judged judge_program(const char *version, char found[FOUND])
 	return *version ? MOR_FOUND_OK : MOR_FOUND_MISSING;
 }
 
-static judged judge_python(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_python(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
 	return judge_program(f->python, found);
 }
 
-static judged judge_node(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_node(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
 	return judge_program(f->node, found);
 }
 
-static judged judge_helper(const struct mor_facts *f, char found[FOUND], const char **remedy)
+static judged judge_helper(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
 	if (f->helper_error.code)
@@ -163,7 +163,7 @@ static judged judge_helper(const struct mor_facts *f, char found[FOUND], const c
 	return f->helper_error.code ? MOR_FOUND_MISSING : MOR_FOUND_OK;
 }
 
-const struct mor_check mor_checks[] = {
+const struct mor_doctor_check mor_doctor_checks[] = {
 	{ "kernel", "kernel", "everything: this is developed for Linux 6.1 and newer",
 	  "what is older was never tried", "a kernel of 6.1 or newer", judge_kernel },
 	{ "helper", "mortise-jail", "every plugin: it starts them, guards them and kills all of them",

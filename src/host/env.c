@@ -33,7 +33,7 @@ static size_t name_len(const char *entry)
 	return strcspn(entry, "=");
 }
 
-static void put(struct env *env, const char *entry)
+static void put_entry(struct env *env, const char *entry)
 {
 	size_t len = name_len(entry), i = 0;
 	char *copy = mor_strdup(entry);
@@ -81,7 +81,7 @@ void mor_env_free(char **list)
 }
 
 /* The directory of its script is not Python's to read: it must not look there for modules, which would be its end. */
-#define MOR_ENV_SAFE_PATH "PYTHONSAFEPATH=1"
+#define SAFE_PATH "PYTHONSAFEPATH=1"
 
 enum base { INHERIT, CLEAN, JAIL, BARE };
 
@@ -96,7 +96,7 @@ static enum base base_of(const mortise_plugin *plugin)
 	return plugin->dialect->life.env == MOR_ENVIRON_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
 }
 
-static bool passes(enum base base, const char *entry)
+static bool passes_base(enum base base, const char *entry)
 {
 	if (base == JAIL)
 		return is_named(jail_names, entry) || strncmp(entry, "LC_", 3) == 0;
@@ -119,9 +119,9 @@ static void put_user(struct env *env)
 	if (!name || !*name)
 		name = "user";
 	snprintf(entry, sizeof(entry), "USER=%.256s", name);
-	put(env, entry);
+	put_entry(env, entry);
 	snprintf(entry, sizeof(entry), "LOGNAME=%.256s", name);
-	put(env, entry);
+	put_entry(env, entry);
 }
 
 /* Confined, it finds what it may start in the system's own directories only. */
@@ -130,11 +130,11 @@ static void put_bare(struct env *env, bool confined)
 	const char *path = getenv("PATH");
 	MOR_CLEAN(mor_buf) struct mor_buf entry = MOR_BUF_INIT;
 
-	put(env, "NO_COLOR=1");
+	put_entry(env, "NO_COLOR=1");
 	if (confined || !path || mor_buf_printf(&entry, "PATH=%s", path) < 0 || mor_buf_byte(&entry, '\0') < 0)
-		put(env, jail_values[0]);
+		put_entry(env, jail_values[0]);
 	else
-		put(env, entry.data);
+		put_entry(env, entry.data);
 }
 
 static void put_base(struct env *env, enum base base)
@@ -142,11 +142,11 @@ static void put_base(struct env *env, enum base base)
 	if (base == JAIL)
 		put_user(env);
 	for (char **entry = environ; entry && *entry; entry++) {
-		if (passes(base, *entry))
-			put(env, *entry);
+		if (passes_base(base, *entry))
+			put_entry(env, *entry);
 	}
 	for (const char *const *entry = jail_values; base == JAIL && *entry; entry++)
-		put(env, *entry);
+		put_entry(env, *entry);
 }
 
 char **mor_env_jail(bool safe_path, const char *const *more)
@@ -155,7 +155,7 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 
 	put_base(&env, JAIL);
 	if (safe_path)
-		put(&env, MOR_ENV_SAFE_PATH);
+		put_entry(&env, SAFE_PATH);
 	for (; more && *more; more++) {
 		size_t len = name_len(*more);
 		const char *const *entry = NULL;
@@ -165,7 +165,7 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 			if (name_len(*ours) == len && !memcmp(*ours, *more, len))
 				entry = (const char *const *)ours;
 		if ((*more)[len] || entry)
-			put(&env, (*more)[len] ? *more : *entry);
+			put_entry(&env, (*more)[len] ? *more : *entry);
 	}
 	if (!env.failed)
 		return env.list;
@@ -187,7 +187,7 @@ static void put_front(struct env *env, const char *entry)
 	if (mor_buf_failed(&text))
 		env->failed = true;
 	else
-		put(env, text.data);
+		put_entry(env, text.data);
 }
 
 /* A directory that we would make for it is out of reach for whoever is confined: its scratch takes that place. */
@@ -200,10 +200,10 @@ static void put_manifest(struct env *env, const mortise_plugin *plugin, const ch
 		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(plugin) != JAIL)
 			continue;
 		snprintf(text, sizeof(text), "%.*s=${scratch}", (int)len, entry);
-		put(env, text);
+		put_entry(env, text);
 		return;
 	}
-	put(env, entry);
+	put_entry(env, entry);
 }
 
 char **mor_env_build(const mortise_plugin *plugin)
@@ -217,10 +217,10 @@ char **mor_env_build(const mortise_plugin *plugin)
 		put_base(&env, base_of(plugin));
 	if (base_of(plugin) == JAIL &&
 	    mor_policy_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
-		put(&env, MOR_ENV_SAFE_PATH);
+		put_entry(&env, SAFE_PATH);
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	if (base_of(plugin) != BARE)
-		put(&env, dialect);
+		put_entry(&env, dialect);
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
 		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)

@@ -22,7 +22,7 @@ static const struct mor_method *next_row(const struct mor_dialect *dialect, cons
 	return NULL;
 }
 
-static void refuse(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data, bool retry)
+static void refuse_greeting(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data, bool retry)
 {
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error->code, .error = error, .error_data = data }, retry);
 }
@@ -58,7 +58,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 	else
 		r = mor_call_internal(plugin, row, MOR_FOR_GREETING, params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
 	if (r < 0 && plugin->state == MORTISE_GREETING) /* else whoever taps has stopped it */
-		refuse(plugin, &error, (struct mor_slice){ 0 }, true);
+		refuse_greeting(plugin, &error, (struct mor_slice){ 0 }, true);
 }
 
 void mor_greet_begin(mortise_plugin *plugin)
@@ -130,13 +130,13 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return; /* it died or is being stopped: told elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
-		refuse(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));
+		refuse_greeting(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));
 		return;
 	}
 	if (verdict->status < 0)
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented: %s", row->name, verdict->error->text);
 	else if (keep_result(plugin, row, verdict->result, &error) < 0) {
-		refuse(plugin, &error, verdict->result, mor_error_is_lack(&error));
+		refuse_greeting(plugin, &error, verdict->result, mor_error_is_lack(&error));
 		return;
 	}
 	if (plugin->state == MORTISE_GREETING && plugin->life.link)

@@ -20,14 +20,14 @@
 #include "host/supervise.h"
 #include "host/template.h"
 
-static void on_timer(struct mor_timer *timer);
+static void on_health_timer(struct mor_timer *timer);
 
 static const struct mor_method *ping_row(const mortise_plugin *plugin)
 {
 	return plugin->health.unimplemented ? NULL : mor_dialect_role(plugin->dialect, MOR_ROLE_PING, NULL);
 }
 
-static bool wants(const mortise_plugin *plugin, unsigned flag)
+static bool is_wanted(const mortise_plugin *plugin, unsigned flag)
 {
 	return plugin->health.asks & flag;
 }
@@ -72,7 +72,7 @@ static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, co
 }
 
 /* `method`: whose answer says so; NULL: we do. */
-static void tell(mortise_plugin *plugin, const char *reason, const char *method)
+static void tell_health(mortise_plugin *plugin, const char *reason, const char *method)
 {
 	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method,
 				.count = plugin->health.healthy == 1 };
@@ -80,13 +80,13 @@ static void tell(mortise_plugin *plugin, const char *reason, const char *method)
 	mor_event_full(plugin, &event);
 }
 
-static void mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
+static void mark_health(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
 {
 	if (set_mark(plugin, healthy, status, reason))
-		tell(plugin, reason, method);
+		tell_health(plugin, reason, method);
 }
 
-static bool ping(mortise_plugin *plugin)
+static bool send_ping(mortise_plugin *plugin)
 {
 	const struct mor_method *row = ping_row(plugin);
 	const mortise_call *beside = running(plugin);
@@ -96,7 +96,7 @@ static bool ping(mortise_plugin *plugin)
 	if (!row || plugin->life.health.pinging || plugin->state != MORTISE_READY)
 		return false;
 	/* One that does not answer while it works finds one ping afterwards, not a heap of them. */
-	if (wants(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed && !plugin->life.health.learned)
+	if (is_wanted(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed && !plugin->life.health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
 		return false;
@@ -107,28 +107,28 @@ static bool ping(mortise_plugin *plugin)
 	return plugin->life.health.pinging;
 }
 
-static void rearm(mortise_plugin *plugin)
+static void rearm_ping(mortise_plugin *plugin)
 {
-	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
-		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
+	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
+		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_health_timer);
 }
 
-static void on_timer(struct mor_timer *timer)
+static void on_health_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, health.timer);
 
 	MOR_HOLD(plugin);
-	if (is_busy(plugin) ? wants(plugin, MOR_ASK_BUSY) : wants(plugin, MOR_ASK_IDLE))
-		ping(plugin);
-	rearm(plugin);
+	if (is_busy(plugin) ? is_wanted(plugin, MOR_ASK_BUSY) : is_wanted(plugin, MOR_ASK_IDLE))
+		send_ping(plugin);
+	rearm_ping(plugin);
 }
 
 void mor_health_started(mortise_plugin *plugin)
 {
-	mark(plugin, -1, "", "", NULL);
+	mark_health(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
-	if (plugin->health.every_ms && ping_row(plugin) && wants(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
-		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_timer);
+	if (plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
+		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_health_timer);
 }
 
 bool mor_health_ended(mortise_plugin *plugin, const char *why)
@@ -139,7 +139,7 @@ bool mor_health_ended(mortise_plugin *plugin, const char *why)
 
 void mor_health_tell_ended(mortise_plugin *plugin, const char *why)
 {
-	tell(plugin, why, NULL);
+	tell_health(plugin, why, NULL);
 }
 
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
@@ -148,16 +148,16 @@ bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 
 	if (health->holding)
 		return true;
-	if (health->asked || !wants(plugin, MOR_ASK_FIRST) || next->role != MOR_ROLE_CALL || !next->needs)
+	if (health->asked || !is_wanted(plugin, MOR_ASK_FIRST) || next->role != MOR_ROLE_CALL || !next->needs)
 		return false;
-	health->holding = ping(plugin);
+	health->holding = send_ping(plugin);
 	return health->holding;
 }
 
 void mor_health_after_timeout(mortise_plugin *plugin)
 {
-	if (wants(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->state == MORTISE_READY && !plugin->in_flight)
-		plugin->life.health.holding = ping(plugin);
+	if (is_wanted(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->state == MORTISE_READY && !plugin->in_flight)
+		plugin->life.health.holding = send_ping(plugin);
 }
 
 /* ---- verdicts ---- */
@@ -175,7 +175,7 @@ static const char *say_reason(const struct mor_value *answer, struct mor_slice w
 }
 
 /* A word that is neither good nor bad warns when it is new, not at every ping. */
-static void judge(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
+static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
 	const struct mor_health *rule = plugin->dialect->health;
 	struct mor_doc *doc = NULL;
@@ -184,7 +184,7 @@ static void judge(mortise_plugin *plugin, const struct mor_method *row, struct m
 	bool news;
 
 	if (!rule || !rule->at || mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0) {
-		mark(plugin, 1, "ok", "answered", NULL);
+		mark_health(plugin, 1, "ok", "answered", NULL);
 		return;
 	}
 	status = mor_json_string(mor_json_at(mor_doc_root(doc), rule->at));
@@ -192,7 +192,7 @@ static void judge(mortise_plugin *plugin, const struct mor_method *row, struct m
 	news = strcmp(word, plugin->health.status) != 0;
 	say_reason(mor_doc_root(doc), result, word, reason);
 	news = news && !mor_text_in(status, rule->good) && !mor_text_in(status, rule->bad);
-	mark(plugin, !mor_text_in(status, rule->bad), word, reason, row->name);
+	mark_health(plugin, !mor_text_in(status, rule->bad), word, reason, row->name);
 	mor_doc_free(doc);
 	snprintf(text, sizeof(text), "health: %s", reason);
 	if (news)
@@ -213,7 +213,7 @@ static void forget_late(mortise_plugin *plugin)
 /* Is silence a fault? Not beside a call, as long as nothing shows that this plugin can do two things at once. */
 static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 {
-	if (!wants(plugin, MOR_ASK_LEARN))
+	if (!is_wanted(plugin, MOR_ASK_LEARN))
 		return false;
 	return plugin->life.last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->life.health.learned);
 }
@@ -235,7 +235,7 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
-static void missed(mortise_plugin *plugin, const mortise_call *ping, const mortise_error *why)
+static void ping_missed(mortise_plugin *plugin, const mortise_call *ping, const mortise_error *why)
 {
 	unsigned most = plugin->dialect->watchdog ? plugin->dialect->watchdog->misses : 1;
 	mortise_error error;
@@ -244,10 +244,10 @@ static void missed(mortise_plugin *plugin, const mortise_call *ping, const morti
 	if (is_excused(plugin, ping))
 		return;
 	plugin->life.health.misses++;
-	mark(plugin, 0, "silent", why->text, NULL);
+	mark_health(plugin, 0, "silent", why->text, NULL);
 	if (plugin->life.health.misses > most)
 		forget_late(plugin); /* nobody kills it: they must not pile up */
-	if (!wants(plugin, MOR_ASK_KILL) || plugin->life.health.misses < most)
+	if (!is_wanted(plugin, MOR_ASK_KILL) || plugin->life.health.misses < most)
 		return;
 	explain_kill(plugin, &error);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
@@ -265,7 +265,7 @@ void mor_health_late(mortise_call *call)
 
 void mor_health_heard(mortise_plugin *plugin)
 {
-	if (wants(plugin, MOR_ASK_LEARN))
+	if (is_wanted(plugin, MOR_ASK_LEARN))
 		plugin->life.health.misses = 0;
 }
 
@@ -281,16 +281,16 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		forget_late(plugin); /* it has answered a later one */
 		plugin->life.health.owed = false;
 		plugin->life.health.learned |= is_running(plugin, plugin->life.health.during);
-		judge(plugin, call->method, verdict->result);
+		judge_pong(plugin, call->method, verdict->result);
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
 		plugin->health.unimplemented = true;
-		mark(plugin, -1, "", "the plugin does not implement a health check", NULL);
+		mark_health(plugin, -1, "", "the plugin does not implement a health check", NULL);
 		if (plugin->session.strict)
 			mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented, and the specification requires it",
 					 call->method->name);
 	} else if (verdict->status == MORTISE_ETIMEOUT) {
-		missed(plugin, call, verdict->error);
+		ping_missed(plugin, call, verdict->error);
 	} else {
-		mark(plugin, 0, "error", verdict->error->text, NULL);
+		mark_health(plugin, 0, "error", verdict->error->text, NULL);
 	}
 }

@@ -130,7 +130,7 @@ static int resolve_as(struct run *run, const char *const *argv)
 	return r < 0 ? mor_fail(run->err, r, "%s", failure.text) : grant_script(run);
 }
 
-static int resolve(struct run *run)
+static int resolve_program(struct run *run)
 {
 	char whole[PATH_MAX];
 	const char **argv;
@@ -180,7 +180,7 @@ static int make_plan(struct run *run)
 
 /* dup2 onto itself would leave close-on-exec set, and one onto the other's number would lose it: so both are first moved
  * out of the way of 3 and 4. */
-static int move_up(int *fd)
+static int move_descriptor_up(int *fd)
 {
 	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
 
@@ -224,7 +224,7 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 	return r;
 }
 
-static int start(struct run *run)
+static int start_run(struct run *run)
 {
 	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(run->opt->helper, fault);
@@ -235,9 +235,9 @@ static int start(struct run *run)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return mor_fail_errno(run->err, MORTISE_ESYSTEM, errno, "a socket to mortise-jail");
 	run->socket = pair[0];
-	r = -move_up(&run->plan);
+	r = -move_descriptor_up(&run->plan);
 	if (!r)
-		r = -move_up(&pair[1]);
+		r = -move_descriptor_up(&pair[1]);
 	if (!r)
 		r = spawn_helper(run, helper, pair[1]);
 	mor_fd_close(&pair[1]);
@@ -269,7 +269,7 @@ static void woken(struct run *run)
 }
 
 /* The next record. 1, 0 at the end, or -errno. */
-static int receive(struct run *run, struct mor_record *record)
+static int receive_record(struct run *run, struct mor_record *record)
 {
 	struct pollfd fds[2] = { { .fd = run->socket, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
 	ssize_t n;
@@ -292,7 +292,7 @@ static int receive(struct run *run, struct mor_record *record)
 	}
 }
 
-static void keep(char *to, size_t size, const char *from, size_t from_size)
+static void keep_text(char *to, size_t size, const char *from, size_t from_size)
 {
 	size_t len = strnlen(from, from_size);
 
@@ -309,9 +309,9 @@ static int violated(struct run *run, const struct mor_record *record)
 	char rule[sizeof(record->rule) + 1];
 	struct mor_violation what = { run->name, ret->syscall, ret->path, rule, run->policy.source };
 
-	keep(rule, sizeof(rule), record->rule, sizeof(record->rule));
-	keep(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
-	keep(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
+	keep_text(rule, sizeof(rule), record->rule, sizeof(record->rule));
+	keep_text(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
+	keep_text(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
 	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_violation_rule(what.source, rule));
 	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
 	if (mor_violation_text(&what, &text) < 0)
@@ -319,7 +319,7 @@ static int violated(struct run *run, const struct mor_record *record)
 	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
 }
 
-static int ended(struct run *run, const struct mor_record *record)
+static int run_ended(struct run *run, const struct mor_record *record)
 {
 	mortise_jail_result *ret = run->ret;
 
@@ -343,19 +343,19 @@ static int exec_failed(struct run *run, const struct mor_record *record)
 	return mor_fail(run->err, r, "%s", failure.text);
 }
 
-static int take(struct run *run, const struct mor_record *record, bool *ret_done)
+static int take_record(struct run *run, const struct mor_record *record, bool *ret_done)
 {
 	int text = (int)strnlen(record->text, sizeof(record->text));
 
 	*ret_done = record->kind != MOR_RECORD_STARTED;
 	switch (record->kind) {
 	case MOR_RECORD_STARTED:
-		keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
-		keep(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
-		keep(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
+		keep_text(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		keep_text(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
+		keep_text(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
 		return 0;
 	case MOR_RECORD_EXITED:
-		return ended(run, record);
+		return run_ended(run, record);
 	case MOR_RECORD_EXEC_FAILED:
 		return exec_failed(run, record);
 	case MOR_RECORD_SETUP_FAILED:
@@ -373,13 +373,13 @@ static int wait_for_end(struct run *run)
 	int r = 0, got;
 
 	do {
-		got = receive(run, &record);
+		got = receive_record(run, &record);
 		if (got < 0)
 			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
 		else if (got == 0)
 			r = mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without saying how %s did", run->name);
 		else
-			r = take(run, &record, &done);
+			r = take_record(run, &record, &done);
 	} while (got > 0 && !done && r == 0);
 	mor_fd_close(&run->socket); /* it kills what is left when we are gone */
 	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
@@ -396,7 +396,7 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	int r;
 
 	run.name = opt->name ? opt->name : mor_base_name(opt->argv[0]);
-	if ((r = read_policy(&run)) < 0 || (r = resolve(&run)) < 0 || (r = make_env(&run)) < 0 || (r = make_plan(&run)) < 0 || (r = start(&run)) < 0)
+	if ((r = read_policy(&run)) < 0 || (r = resolve_program(&run)) < 0 || (r = make_env(&run)) < 0 || (r = make_plan(&run)) < 0 || (r = start_run(&run)) < 0)
 		return r;
 	return wait_for_end(&run);
 }

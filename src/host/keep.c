@@ -18,7 +18,7 @@
 
 #define ANNOUNCED_MS 30000 /* before the end */
 
-static void on_timer(struct mor_timer *timer);
+static void on_session_timer(struct mor_timer *timer);
 
 bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
 {
@@ -27,7 +27,7 @@ bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
 	return keep && mor_json_bool(mor_json_at(value, keep), false);
 }
 
-static void tell(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)
+static void tell_session(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)
 {
 	mortise_event event = { .type = MORTISE_EVENT_SESSION, .method = what, .text = text, .count = left_ms };
 
@@ -41,10 +41,10 @@ static int64_t left_ms(const mortise_plugin *plugin)
 
 static void wait_ms(mortise_plugin *plugin, int64_t ms)
 {
-	mor_plugin_set_timer(plugin, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_timer);
+	mor_plugin_set_timer(plugin, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_session_timer);
 }
 
-static void announce(mortise_plugin *plugin)
+static void announce_end(mortise_plugin *plugin)
 {
 	int64_t left = left_ms(plugin);
 	char text[128], time[32];
@@ -53,10 +53,10 @@ static void announce(mortise_plugin *plugin)
 	wait_ms(plugin, left);
 	snprintf(text, sizeof(text), "the session ends in %s (limits.session gives it longer; 0: no limit)",
 		 mor_format_ms((uint64_t)(left + 999) / 1000 * 1000, time));
-	tell(plugin, "ends_soon", (uint64_t)left, text);
+	tell_session(plugin, "ends_soon", (uint64_t)left, text);
 }
 
-static void time_is_up(mortise_plugin *plugin)
+static void session_time_is_up(mortise_plugin *plugin)
 {
 	mortise_error error;
 	char total[32];
@@ -68,25 +68,25 @@ static void time_is_up(mortise_plugin *plugin)
 	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
 
-static void on_timer(struct mor_timer *timer)
+static void on_session_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, keep.timer);
 
 	MOR_HOLD(plugin);
 	if (!plugin->life.keep.announced && left_ms(plugin) > 0)
-		announce(plugin);
+		announce_end(plugin);
 	else
-		time_is_up(plugin);
+		session_time_is_up(plugin);
 }
 
-static void begin(mortise_plugin *plugin)
+static void begin_session(mortise_plugin *plugin)
 {
 	uint32_t total_ms = plugin->keep.total_ms;
 
 	plugin->life.keep = (struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
 	if (total_ms)
 		wait_ms(plugin, (int64_t)total_ms - ANNOUNCED_MS);
-	tell(plugin, "begins", total_ms ? total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
+	tell_session(plugin, "begins", total_ms ? total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
 }
 
 bool mor_keep_ended(mortise_plugin *plugin)
@@ -100,7 +100,7 @@ bool mor_keep_ended(mortise_plugin *plugin)
 
 void mor_keep_tell_ended(mortise_plugin *plugin, const char *why)
 {
-	tell(plugin, "over", 0, why);
+	tell_session(plugin, "over", 0, why);
 }
 
 void mor_keep_settled(mortise_plugin *plugin, bool keep)
@@ -108,7 +108,7 @@ void mor_keep_settled(mortise_plugin *plugin, bool keep)
 	if (plugin->gone)
 		return;
 	if (keep && plugin->state == MORTISE_READY && !plugin->life.keep.open)
-		begin(plugin);
+		begin_session(plugin);
 	else if ((!keep || plugin->state != MORTISE_READY) && mor_keep_ended(plugin))
 		mor_keep_tell_ended(plugin, "the session is over: the plugin waits for no further input");
 }

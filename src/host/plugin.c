@@ -58,7 +58,7 @@ static const char *session_quirk(struct mor_peer *session, const char *name)
 	return value;
 }
 
-static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
 {
 	struct mor_manifest_query query = {
 		.path = opt->path, .argv = opt->argv, .name = opt->name, .dialect = opt->dialect,
@@ -89,7 +89,7 @@ static int load(mortise_plugin *plugin, const mortise_plugin_options *opt, morti
 	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
 }
 
-static void free_memory(mortise_plugin *plugin)
+static void free_plugin(mortise_plugin *plugin)
 {
 	for (size_t i = 0; i < plugin->timeout_count; i++)
 		mor_free(plugin->timeouts[i].method);
@@ -137,14 +137,14 @@ static void release_timers(mortise_plugin *plugin)
 		mor_timer_release(plugin->host->loop, all[i]);
 }
 
-static int fill(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
 {
 	int r;
 
 	plugin->flags = opt->flags;
 	if (reserve_timers(plugin) < 0)
 		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
-	r = load(plugin, opt, err);
+	r = load_manifest(plugin, opt, err);
 	if (r < 0)
 		return r;
 	plugin->env = mor_env_build(plugin);
@@ -188,10 +188,10 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_init(&plugin->dooms);
 	mor_list_init(&plugin->requests);
 	mor_list_init(&plugin->views);
-	r = fill(plugin, &opt, err);
+	r = fill_plugin(plugin, &opt, err);
 	if (r < 0) {
 		release_timers(plugin);
-		free_memory(plugin);
+		free_plugin(plugin);
 		return r;
 	}
 	plugin->refs = 1;
@@ -205,7 +205,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 void mor_plugin_free_if_done(mortise_plugin *plugin)
 {
 	if (plugin->gone && !plugin->holds && !plugin->refs)
-		free_memory(plugin);
+		free_plugin(plugin);
 }
 
 void mor_plugin_destroy(mortise_plugin *plugin)

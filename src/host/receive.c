@@ -88,7 +88,7 @@ static int64_t note_ref(const struct note *note)
 }
 
 /* Names a call of ours, whether it still runs or not. */
-static bool refers(const struct note *note)
+static bool note_refers(const struct note *note)
 {
 	return note_ref(note) > 0 && note_ref(note) <= note->plugin->life.next_id;
 }
@@ -110,7 +110,7 @@ static mortise_call *note_call(const struct note *note)
 {
 	mortise_call *call = mor_call_table_find(&note->plugin->table, note_ref(note));
 
-	if (call || refers(note) || (note->says->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
+	if (call || note_refers(note) || (note->says->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
 	call = mor_call_only(note->plugin);
 	return call && may_know(note, call) ? call : NULL;
@@ -167,7 +167,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	}
 	verdict.result = mor_buf_view(&data);
 	verdict.keep = !failed && mor_keep_asked(note->row, root);
-	note->plugin->life.failed_without_ref = note->row->role == MOR_ROLE_FAIL && !refers(note);
+	note->plugin->life.failed_without_ref = note->row->role == MOR_ROLE_FAIL && !note_refers(note);
 	if (failed) {
 		const struct mor_value *why = note->says->why ? mor_json_at(root, note->says->why) : NULL;
 
@@ -180,7 +180,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 }
 
 /* A message that nobody can be told of: whoever waits for it would wait for ever, so the process is given up. */
-static void lose(const struct note *note)
+static void lose_note(const struct note *note)
 {
 	char why[128];
 
@@ -202,7 +202,7 @@ static void pass_note(const struct note *note)
 		method = made = mor_strndup(message->method.ptr, message->method.len);
 	}
 	if (!method) {
-		lose(note);
+		lose_note(note);
 		return;
 	}
 	event.method = method;
@@ -244,14 +244,14 @@ static void log_note(const struct note *note)
 
 static void call_note(const struct note *note)
 {
-	bool echo = note->plugin->life.failed_without_ref && note->row->role == MOR_ROLE_DONE && !refers(note);
+	bool echo = note->plugin->life.failed_without_ref && note->row->role == MOR_ROLE_DONE && !note_refers(note);
 	mortise_call *call = echo ? NULL : note_call(note);
 
 	note->plugin->life.failed_without_ref = false;
 	if (echo) {
 		/* A failure told twice, by FAIL and then by DONE: the second must not hit the next call. */
 		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
-	} else if (!call && refers(note)) {
+	} else if (!call && note_refers(note)) {
 		mor_receive_drop(note->plugin, "a note about a call that is over", note->message->method);
 	} else if (!call) {
 		pass_note(note); /* perhaps something of the plugin's own */
@@ -266,7 +266,7 @@ static void call_note(const struct note *note)
 
 		note_data(note, &data);
 		if (mor_buf_failed(&data))
-			lose(note); /* a result with a hole in it is none */
+			lose_note(note); /* a result with a hole in it is none */
 		else
 			mor_call_piece(call, mor_buf_view(&data));
 	} else {
@@ -302,7 +302,7 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	}
 	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
 		if (role != MOR_ROLE_LOG) /* nobody waits for a log message */
-			lose(&note); /* for want of memory: the scanner has vouched for the JSON */
+			lose_note(&note); /* for want of memory: the scanner has vouched for the JSON */
 		return;
 	}
 	if (row->params)

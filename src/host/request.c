@@ -114,7 +114,7 @@ void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_
 
 /* ---- the handle ---- */
 
-static void release(mortise_request *request)
+static void release_request(mortise_request *request)
 {
 	mor_list_remove(&request->node);
 	if (request->plugin)
@@ -144,21 +144,21 @@ void mor_request_drop_all(mortise_plugin *plugin)
 void mor_request_free_orphans(mortise_host *host)
 {
 	while (!mor_list_empty(&host->orphans))
-		release(mor_container_of(host->orphans.next, mortise_request, node));
+		release_request(mor_container_of(host->orphans.next, mortise_request, node));
 }
 
-static int check(const mortise_request *request)
+static int check_request(const mortise_request *request)
 {
 	return request ? mor_host_check_thread(request->host, NULL) : MORTISE_EINVAL;
 }
 
 mortise_plugin *mortise_request_plugin(mortise_request *request)
 {
-	return check(request) == 0 ? request->plugin : NULL;
+	return check_request(request) == 0 ? request->plugin : NULL;
 }
 
 /* `given`: what was wrong with the answer itself; 0: nothing, it is in the body. */
-static int answer(mortise_request *request, struct mor_buf *body, bool success, int given)
+static int answer_request(mortise_request *request, struct mor_buf *body, bool success, int given)
 {
 	mortise_plugin *plugin = request->plugin;
 	int r = MORTISE_ECLOSED;
@@ -170,10 +170,10 @@ static int answer(mortise_request *request, struct mor_buf *body, bool success, 
 			send_failure(plugin, mor_slice_of(request->id), request->batch, r);
 		mor_client_answered(plugin, request->row, success && r == 0);
 		/* A breach in there may have dropped it from the plugin; release works either way. */
-		release(request);
+		release_request(request);
 		return r;
 	}
-	release(request);
+	release_request(request);
 	return r;
 }
 
@@ -181,36 +181,36 @@ int mortise_request_reply(mortise_request *request, mortise_json result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { result.text ? result.text : "null", result.text ? result.len : 4 };
-	int r = check(request);
+	int r = check_request(request);
 
 	if (r < 0)
 		return r;
 	if (!mor_json_valid(text, 0, 0, NULL))
-		return answer(request, &body, false, MORTISE_EINVAL);
+		return answer_request(request, &body, false, MORTISE_EINVAL);
 	if (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len)) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_result(&body, mor_slice_of(request->id), text);
-	return answer(request, &body, true, 0);
+	return answer_request(request, &body, true, 0);
 }
 
 int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { data.text, data.len };
-	int r = check(request);
+	int r = check_request(request);
 
 	if (r < 0)
 		return r;
 	if (data.text && !mor_json_valid(text, 0, 0, NULL))
-		return answer(request, &body, false, MORTISE_EINVAL);
+		return answer_request(request, &body, false, MORTISE_EINVAL);
 	if (data.text) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_error(&body, mor_slice_of(request->id), rpc_code, message ? message : "error", text);
-	return answer(request, &body, false, 0);
+	return answer_request(request, &body, false, 0);
 }
 
 /* ---- receiving ---- */
@@ -356,7 +356,7 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, c
 	} else {
 		if (request) {
 			mor_client_answered(plugin, row, false);
-			release(request);
+			release_request(request);
 		}
 		mor_request_refuse(plugin, message->id, batch, -32603, "out of memory");
 	}

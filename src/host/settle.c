@@ -78,7 +78,7 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 	fn(&reply, arg);
 }
 
-static void count(mortise_plugin *plugin, const struct mor_verdict *verdict)
+static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
 	if (verdict->status == 0) {
 		plugin->counters.answered++;
@@ -145,7 +145,7 @@ static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
 	MOR_HOLD(plugin);
 	mor_task_stop(&call->cancel_task);
 	mor_list_remove(&call->node);
-	count(plugin, verdict);
+	count_end(plugin, verdict);
 	deliver_to_user(call, call->on_reply, call->arg, verdict, 0);
 	mor_call_recycle(plugin->host, call);
 }
@@ -171,7 +171,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_call_unlink(call);
 	switch (purpose) {
 	case MOR_FOR_USER:
-		count(plugin, verdict);
+		count_end(plugin, verdict);
 		if (mor_outcome_of(call->method)->keep && sent)
 			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
@@ -370,7 +370,7 @@ static void late_timed_out(mortise_call *call)
 }
 
 /* When the time limit of a sent call is up, as its clock counts. */
-static int64_t deadline(const mortise_call *call)
+static int64_t deadline_of(const mortise_call *call)
 {
 	const struct mor_timing *timing = mor_timing_of(call->method);
 	int64_t from = call->sent_ms, due;
@@ -389,7 +389,7 @@ static int64_t deadline(const mortise_call *call)
 
 static void on_due(struct mor_timer *timer);
 
-static void wait_until(mortise_call *call, int64_t due_ms)
+static void wait_until_due(mortise_call *call, int64_t due_ms)
 {
 	call->due_ms = due_ms;
 	/* Its place is reserved: this cannot fail. */
@@ -397,15 +397,15 @@ static void wait_until(mortise_call *call, int64_t due_ms)
 		(void)mor_timer_set_at(call->plugin->host->loop, &call->timer, due_ms, on_due);
 }
 
-static void time_is_up(mortise_call *call, int64_t now)
+static void call_time_is_up(mortise_call *call, int64_t now)
 {
 	call->due_ms = 0;
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
 	else if (call->state != MOR_CALL_SENT)
 		queue_timed_out(call);
-	else if (deadline(call) > now)
-		wait_until(call, deadline(call));
+	else if (deadline_of(call) > now)
+		wait_until_due(call, deadline_of(call));
 	else
 		timed_out(call, mor_call_limit_ms(call));
 }
@@ -420,15 +420,15 @@ static void on_due(struct mor_timer *timer)
 	MOR_HOLD(call->plugin);
 	now = mor_loop_judged_ms(call->plugin->host->loop);
 	if (call->due_ms > now)
-		wait_until(call, call->due_ms);
+		wait_until_due(call, call->due_ms);
 	else
-		time_is_up(call, now);
+		call_time_is_up(call, now);
 }
 
 void mor_call_set_due(mortise_call *call, uint32_t in_ms)
 {
 	if (in_ms)
-		wait_until(call, mor_loop_due_ms(call->plugin->host->loop, in_ms));
+		wait_until_due(call, mor_loop_due_ms(call->plugin->host->loop, in_ms));
 	else
 		call->due_ms = 0;
 }

@@ -59,7 +59,7 @@ static void describe_silence(const mortise_plugin *plugin, const struct mor_link
 		 plugin->counters.noise_bytes ? "--verbose shows it" : "");
 }
 
-static void answer(mortise_call *call, struct mor_slice whole)
+static void answer_with_held(mortise_call *call, struct mor_slice whole)
 {
 	mortise_plugin *plugin = call->plugin;
 	struct mor_message message = { .id_int = -1 };
@@ -105,7 +105,7 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 	mor_health_ended(plugin, NULL);
 	mor_state_set(plugin, MORTISE_STOPPED, how->text);
 	if (call && call->state != MOR_CALL_LATE && held.len && how->clean)
-		answer(call, mor_buf_view(&held));
+		answer_with_held(call, mor_buf_view(&held));
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
 	mor_buf_fini(&held);
 	start_next(plugin);

@@ -377,7 +377,7 @@ static int stdio_set_view(struct mor_link *link, struct mor_slice texts)
 	return s->proc && s->started && !s->intake.dead ? mor_proc_set_view(s->proc, texts) : MORTISE_ECLOSED;
 }
 
-static void free_memory(struct mor_grave *grave)
+static void free_link(struct mor_grave *grave)
 {
 	struct stdio_link *s = mor_container_of(grave, struct stdio_link, grave);
 
@@ -395,7 +395,7 @@ static void stdio_free(struct mor_link *link)
 	mor_watch_stop(&s->out);
 	mor_task_stop(&s->flush);
 	s->proc = mor_proc_free(s->proc);
-	mor_loop_free_later(link->loop, &s->grave, free_memory);
+	mor_loop_free_later(link->loop, &s->grave, free_link);
 }
 
 /* ---- the process's events ---- */

@@ -207,7 +207,7 @@ struct news {
 	bool unhealthy, session_over;
 };
 
-static struct news note_end(mortise_plugin *plugin, const char *unhealthy)
+static struct news note_process_end(mortise_plugin *plugin, const char *unhealthy)
 {
 	return (struct news){ mor_health_ended(plugin, unhealthy), mor_keep_ended(plugin) };
 }
@@ -268,7 +268,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_view_take(plugin, &views);
-	news = note_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
+	news = note_process_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_supervise_settle_down(plugin, next, &failure);
 	tell_news(plugin, &news, error.text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
@@ -301,7 +301,7 @@ static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_dr
 		return;
 	}
 	mor_timer_stop(&plugin->broken_timer);
-	news = note_end(plugin, unhealthy);
+	news = note_process_end(plugin, unhealthy);
 	plugin->life.ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	tell_news(plugin, &news, why);

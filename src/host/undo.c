@@ -41,7 +41,7 @@ struct mortise_undo {
 	pid_t pid; /* whose it is: a forked child has a copy */
 };
 
-static char *join(const char *dir, const char *name)
+static char *join_path(const char *dir, const char *name)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
@@ -51,8 +51,8 @@ static char *join(const char *dir, const char *name)
 
 /* ---- telling ---- */
 
-static void say(struct mortise_undo *undo, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct mortise_undo *undo, const char *format, ...)
+static void say_line(struct mortise_undo *undo, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_line(struct mortise_undo *undo, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 	va_list args;
@@ -74,10 +74,10 @@ static void say_left(void *arg, const char *path, const char *why, const char *c
 		return;
 	mor_printable(mor_slice_of(*path ? path : "."), shown, sizeof(shown));
 	if (copy)
-		say(undo, "not undone: %s: %s; as it was before: %s", shown, why,
+		say_line(undo, "not undone: %s: %s; as it was before: %s", shown, why,
 		    mor_printable(mor_slice_of(copy), kept, sizeof(kept)));
 	else
-		say(undo, "not undone: %s: %s", shown, why);
+		say_line(undo, "not undone: %s: %s", shown, why);
 }
 
 static void say_refused(void *arg, const char *path, int error)
@@ -88,9 +88,9 @@ static void say_refused(void *arg, const char *path, int error)
 	undo->result.refused++;
 	mor_printable(mor_slice_of(path), shown, sizeof(shown));
 	if (error == EDQUOT)
-		say(undo, "%s could not be changed: not more than 1 GiB and %u changes are kept for undoing", shown, MOR_UNDO_ENTRIES);
+		say_line(undo, "%s could not be changed: not more than 1 GiB and %u changes are kept for undoing", shown, MOR_UNDO_ENTRIES);
 	else
-		say(undo, "%s could not be changed: it cannot be kept for undoing: %s", shown, strerrordesc_np(error));
+		say_line(undo, "%s could not be changed: it cannot be kept for undoing: %s", shown, strerrordesc_np(error));
 }
 
 /* ---- playing ---- */
@@ -106,7 +106,7 @@ static int play(struct mortise_undo *undo, bool only_tell)
 	undo->lines = 0;
 	status = mor_undo_play(&undo->store, &player, &done);
 	if (undo->lines > LINES_MAX)
-		say(undo, "not undone: %u more", undo->lines - LINES_MAX);
+		say_line(undo, "not undone: %u more", undo->lines - LINES_MAX);
 	undo->result.changed = done.changed;
 	undo->result.created = done.created;
 	undo->result.removed = done.removed;
@@ -139,7 +139,7 @@ static bool repeat_told(struct mortise_undo *old, const struct mor_undo_list *li
 
 		if (list->entry[i]->kind != MOR_UNDO_TOLD)
 			continue;
-		say(old, "%s was killed when it last ran here; %s", old->store.name,
+		say_line(old, "%s was killed when it last ran here; %s", old->store.name,
 		    mor_printable(mor_slice_of(mor_undo_path(list->entry[i])), shown, sizeof(shown)));
 		any = true;
 	}
@@ -153,7 +153,7 @@ static bool has_end(const struct mor_undo_list *list)
 
 /* Of a run that ended before it could be judged all is known, and it is undone now. One whose guardian was killed as well
  * stays as it is, since nobody knows who has changed what meanwhile; what its files held is put aside. */
-static void settle(struct mortise_undo *old)
+static void settle_store(struct mortise_undo *old)
 {
 	char summary[MOR_UNDO_SUMMARY];
 	struct mor_undo_list list;
@@ -167,12 +167,12 @@ static void settle(struct mortise_undo *old)
 	status = !told && list.count ? play(old, !ended) : 0;
 	summarise(old, summary);
 	if (status < 0)
-		say(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s", old->store.name,
+		say_line(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s", old->store.name,
 		    strerrordesc_np(-status));
 	else if (!told && list.count && ended)
-		say(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
+		say_line(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
 	else if (!told && list.count)
-		say(old, "%s and its guardian were killed when it last ran here: what it had changed stays", old->store.name);
+		say_line(old, "%s and its guardian were killed when it last ran here: what it had changed stays", old->store.name);
 	mor_undo_list_fini(&list);
 	drop_files(&old->store, old->path);
 }
@@ -187,7 +187,7 @@ static void remove_whole(int parent, const char *name)
 }
 
 /* One of the directories. With a journal that can be locked it was left behind; without one only copies are in it. */
-static void look_at(struct mortise_undo *undo, const char *parent, int dir, const char *name)
+static void look_at_store(struct mortise_undo *undo, const char *parent, int dir, const char *name)
 {
 	struct mortise_undo old = { .on_note = undo->on_note, .arg = undo->arg };
 	int64_t now = (int64_t)time(NULL);
@@ -196,10 +196,10 @@ static void look_at(struct mortise_undo *undo, const char *parent, int dir, cons
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return;
-	old.path = join(parent, name);
+	old.path = join_path(parent, name);
 	status = old.path ? mor_undo_store_open(&old.store, old.path, LOCK_EX) : -ENOMEM;
 	if (status == 0 && strcmp(old.store.root, undo->store.root) == 0)
-		settle(&old);
+		settle_store(&old);
 	else if ((status == 0 && now - old.store.head->made_s > FORGET_S) ||
 		 ((status == -ENOENT || status == -EPROTO) && now - (int64_t)st.st_mtime > KEEP_S))
 		remove_whole(dir, name);
@@ -214,7 +214,7 @@ static void look_around(struct mortise_undo *undo, const char *parent)
 
 	for (struct dirent *entry; list && (entry = readdir(list));)
 		if (strlen(entry->d_name) == DIGITS && strspn(entry->d_name, "0123456789abcdef") == DIGITS)
-			look_at(undo, parent, dirfd(list), entry->d_name);
+			look_at_store(undo, parent, dirfd(list), entry->d_name);
 	if (list)
 		closedir(list);
 }
@@ -243,12 +243,12 @@ static int make_store(struct mortise_undo *undo, const char *parent, const char 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
 	snprintf(text, sizeof(text), "%016llx", number);
-	undo->path = join(parent, text);
+	undo->path = join_path(parent, text);
 	status = undo->path ? make_directories(undo->path) : -ENOMEM;
 	return status < 0 ? status : mor_undo_store_make(&undo->store, undo->path, root, name);
 }
 
-static int check(const mortise_undo_options *opt, mortise_error *err)
+static int check_options(const mortise_undo_options *opt, mortise_error *err)
 {
 	if (!opt->directory || opt->directory[0] != '/' || !opt->workspace || opt->workspace[0] != '/')
 		return mor_fail(err, MORTISE_EINVAL, "undo options: directory and workspace must be absolute paths");
@@ -263,7 +263,7 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 	int r = mor_import_options(given, &opt, sizeof(opt), err);
 
 	if (r == 0)
-		r = check(&opt, err);
+		r = check_options(&opt, err);
 	if (r < 0)
 		return r;
 	if (!realpath(opt.workspace, root))
@@ -313,7 +313,7 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 	undo->failed = false;
 	summarise(undo, summary);
 	if (undo->result.changed || undo->result.created || undo->result.removed)
-		say(undo, "undone: %s", summary);
+		say_line(undo, "undone: %s", summary);
 	undo->result.size = ret->size;
 	memcpy(ret, &undo->result, ret->size < sizeof(*ret) ? ret->size : sizeof(*ret));
 	return 0;

@@ -94,7 +94,7 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 	return r;
 }
 
-static int check(mortise_plugin *plugin, mortise_error *err)
+static int check_view(mortise_plugin *plugin, mortise_error *err)
 {
 	const char *name = plugin->session.name;
 
@@ -128,7 +128,7 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 	mortise_view view;
 	int r = mor_plugin_check(plugin, err);
 
-	if (r < 0 || (r = check(plugin, err)) < 0 || (r = mor_import_options(given, &view, sizeof(view), err)) < 0)
+	if (r < 0 || (r = check_view(plugin, err)) < 0 || (r = mor_import_options(given, &view, sizeof(view), err)) < 0)
 		return r;
 	wait = mor_zalloc(sizeof(*wait));
 	if (!wait)
@@ -149,7 +149,7 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 
 /* ---- the answer ---- */
 
-static void tell(mortise_plugin *plugin, struct view_wait *wait, const mortise_error *error)
+static void tell_wait(mortise_plugin *plugin, struct view_wait *wait, const mortise_error *error)
 {
 	mortise_host *host = plugin->host;
 
@@ -173,9 +173,9 @@ void mor_view_answered(void *arg, const mortise_error *error)
 		mor_fail(&named, error->code, "%s: %s", plugin->session.name, error->text);
 		named.os_errno = error->os_errno;
 	}
-	tell(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);
+	tell_wait(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);
 	while (!plugin->gone && plugin->life.link && send_first(plugin, &named) < 0)
-		tell(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node), &named);
+		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node), &named);
 }
 
 void mor_view_take(mortise_plugin *plugin, struct mor_list *ret)
@@ -192,5 +192,5 @@ void mor_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const m
 	struct mor_list *node;
 
 	while ((node = mor_list_pop(taken)))
-		tell(plugin, mor_container_of(node, struct view_wait, node), error);
+		tell_wait(plugin, mor_container_of(node, struct view_wait, node), error);
 }

@@ -42,7 +42,7 @@ static bool is_ours(const struct mor_child *child)
 }
 
 /* The end of a child, blocking or not. false: it still runs. */
-static bool reap(struct mor_child *child, int flags, struct mor_child_exit *ret)
+static bool reap_child(struct mor_child *child, int flags, struct mor_child_exit *ret)
 {
 	struct mor_child_exit how = { 0 };
 	siginfo_t info;
@@ -74,7 +74,7 @@ static void on_pidfd(struct mor_watch *watch, unsigned events)
 		return; /* it runs: nothing to kill, nothing to reap */
 	if (child->leads_group)
 		mor_child_signal_group(child, SIGKILL);
-	if (!reap(child, WNOHANG, &how))
+	if (!reap_child(child, WNOHANG, &how))
 		return;
 	mor_child_stop(child);
 	child->fn(child, &how);
@@ -146,7 +146,7 @@ void mor_child_reap(struct mor_child *child, struct mor_child_exit *ret)
 	struct mor_child_exit how = { .known = false };
 
 	if (child->watch.loop)
-		reap(child, 0, &how);
+		reap_child(child, 0, &how);
 	mor_child_stop(child);
 	if (ret)
 		*ret = how;

@@ -4,7 +4,7 @@
  * pollable, so an embedder needs neither a time-out nor a signal handler of ours.
  *
  * The hot path is one epoll_wait per dispatch. Everything else that costs a system call (a second look, the
- * timerfd, the eventfd) is left out where nobody could notice: see turn(), mor_loop_arm(), mor_loop_hold().
+ * timerfd, the eventfd) is left out where nobody could notice: see turn_loop(), mor_loop_arm(), mor_loop_hold().
  */
 #include "loop/loop.h"
 
@@ -222,7 +222,7 @@ void mor_loop_arm(struct mor_loop *loop)
 	loop->counts.arms++;
 }
 
-static void settle(struct mor_loop *loop)
+static void settle_loop(struct mor_loop *loop)
 {
 	if (!loop->held && has_work(loop))
 		wake_self(loop);
@@ -298,7 +298,7 @@ void mor_loop_free_later(struct mor_loop *loop, struct mor_grave *grave, void (*
 }
 
 /* One at a time from the head: what is freed may bury more. */
-static void bury(struct mor_loop *loop)
+static void bury_graves(struct mor_loop *loop)
 {
 	while (loop->graves) {
 		struct mor_grave *grave = loop->graves;
@@ -347,7 +347,7 @@ static int judge_timers(struct mor_loop *loop)
 	return ran + mor_timers_run(loop);
 }
 
-static int turn(struct mor_loop *loop, int timeout_ms)
+static int turn_loop(struct mor_loop *loop, int timeout_ms)
 {
 	int found = mor_look_begin(loop, has_work(loop) ? 0 : timeout_ms), ran;
 
@@ -360,16 +360,16 @@ static int turn(struct mor_loop *loop, int timeout_ms)
 	ran = mor_look_run(loop);
 	ran += judge_timers(loop);
 	ran += run_tasks(loop);
-	bury(loop);
+	bury_graves(loop);
 	loop->dispatching = false;
-	settle(loop);
+	settle_loop(loop);
 	mor_trace(MOR_TRACE_LOOP, "%d ready, %d callbacks, %zu timers", found, ran, loop->timers);
 	return ran;
 }
 
 int mor_loop_dispatch(struct mor_loop *loop)
 {
-	return loop->dispatching ? MORTISE_ECALLBACK : turn(loop, 0);
+	return loop->dispatching ? MORTISE_ECALLBACK : turn_loop(loop, 0);
 }
 
 /* Tasks that were posted before the wait, and nothing else. The holder calls again at once, and that call may
@@ -381,7 +381,7 @@ static int run_tasks_only(struct mor_loop *loop)
 	loop->dispatching = true;
 	loop->now_known = false;
 	ran = run_tasks(loop);
-	bury(loop);
+	bury_graves(loop);
 	loop->dispatching = false;
 	mor_loop_arm(loop);
 	return ran;
@@ -398,7 +398,7 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 	}
 	loop->tasks_first = false;
 	/* The timerfd ends the sleep for a deadline: no clock is read, no other timer is set up. */
-	return turn(loop, timeout_ms);
+	return turn_loop(loop, timeout_ms);
 }
 
 int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
@@ -421,7 +421,7 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 			next = target;
 		if (next > loop->virtual_ms)
 			loop->virtual_ms = next;
-		r = turn(loop, 0);
+		r = turn_loop(loop, 0);
 		if (r < 0)
 			return r;
 		ran += r;

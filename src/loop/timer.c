@@ -54,7 +54,7 @@ static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 	put_timer(loop, sift_down(loop, at, timer), timer);
 }
 
-static int make_room(struct mor_loop *loop)
+static int grow_heap(struct mor_loop *loop)
 {
 	return mor_grow(&loop->heap, loop->timers + loop->kept, &loop->heap_room, sizeof(struct mor_timer *)) < 0 ? MORTISE_ENOMEM : 0;
 }
@@ -62,7 +62,7 @@ static int make_room(struct mor_loop *loop)
 int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer)
 {
 	assert(!timer->loop && !timer->reserved);
-	if (make_room(loop) < 0)
+	if (grow_heap(loop) < 0)
 		return MORTISE_ENOMEM;
 	loop->kept++;
 	timer->reserved = true;
@@ -78,7 +78,7 @@ void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer)
 
 /* Deadlines are whole milliseconds of a clock that is rounded down, so "now" is rounded up: a limit of 5 ms
  * must not fire after 4.1. Nothing is early about 0, which means "in the next round". */
-static int64_t deadline(const struct mor_loop *loop, uint32_t in_ms)
+static int64_t deadline_in(const struct mor_loop *loop, uint32_t in_ms)
 {
 	int64_t ns;
 
@@ -90,7 +90,7 @@ static int64_t deadline(const struct mor_loop *loop, uint32_t in_ms)
 
 int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
 {
-	return mor_timer_set_at(loop, timer, deadline(loop, in_ms), fn);
+	return mor_timer_set_at(loop, timer, deadline_in(loop, in_ms), fn);
 }
 
 int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due_ms, mor_timer_fn *fn)
@@ -99,7 +99,7 @@ int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due
 
 	assert(!timer->loop || timer->loop == loop);
 	if (!timer->loop) {
-		int r = timer->reserved ? 0 : make_room(loop);
+		int r = timer->reserved ? 0 : grow_heap(loop);
 
 		if (r < 0)
 			return r;

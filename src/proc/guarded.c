@@ -31,7 +31,7 @@ enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not 
 
 /* ---- what could not be started ---- */
 
-static void explain(const struct mor_proc *proc, const struct mor_record *record, struct mor_exec_failure *ret)
+static void explain_failure(const struct mor_proc *proc, const struct mor_record *record, struct mor_exec_failure *ret)
 {
 	const struct mor_command here = { 0 }; /* the name was made whole when the command was there */
 	const char *why = strerrordesc_np(record->error), *name = proc->program ? proc->program : record->text;
@@ -67,7 +67,7 @@ static void on_started(struct mor_proc *proc, const struct mor_record *record)
 }
 
 /* One record, if there is one. false: none, or the socket is at its end. */
-static bool receive(struct mor_proc *proc, struct mor_record *record)
+static bool receive_record(struct mor_proc *proc, struct mor_record *record)
 {
 	ssize_t n;
 
@@ -104,7 +104,7 @@ static void on_record(struct mor_watch *watch, unsigned events)
 	struct mor_record record;
 
 	(void)events;
-	while (!proc->freed && receive(proc, &record)) {
+	while (!proc->freed && receive_record(proc, &record)) {
 		if (record.kind == MOR_RECORD_STARTED && !proc->told)
 			on_started(proc, &record);
 		else if (record.kind == MOR_RECORD_VIEW)
@@ -162,7 +162,7 @@ static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *rec
 	struct mor_exec_failure failure = { 0 };
 
 	if (record)
-		explain(proc, record, &failure);
+		explain_failure(proc, record, &failure);
 	else
 		explain_silence(proc, how, &failure);
 	mor_trace(MOR_TRACE_PROC, "not started: %s", failure.text);
@@ -242,7 +242,7 @@ static int spawn_helper(const char *helper, bool confined, const int theirs[3], 
 	return r;
 }
 
-static int watch(struct mor_proc *proc, pid_t pid)
+static int watch_helper(struct mor_proc *proc, pid_t pid)
 {
 	int r = mor_watch_start(proc->loop, &proc->records, proc->socket, MOR_READABLE, on_record), saved;
 
@@ -288,7 +288,7 @@ static int run_guardian(struct mor_proc *proc, const struct mor_command *command
 	proc->socket = ends[0];
 	if (r < 0)
 		return not_spawned(failure, -r, argv[0], helper, fault);
-	r = watch(proc, pid);
+	r = watch_helper(proc, pid);
 	if (r)
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],
 				     "cannot watch the process: %s", strerrordesc_np(r));

@@ -42,7 +42,7 @@ static void drop_oldest(struct mor_stderr_keep *keep)
 	memmove(keep->tail, keep->tail + cut, keep->tail_len);
 }
 
-static void remember(struct mor_stderr_keep *keep, struct mor_slice line)
+static void remember_line(struct mor_stderr_keep *keep, struct mor_slice line)
 {
 	char *to;
 
@@ -99,7 +99,7 @@ static void tell_line(struct mor_stderr *err, struct mor_slice line)
 	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
 		line.len--;
 	if (err->keep)
-		remember(err->keep, line);
+		remember_line(err->keep, line);
 	err->on_line(err, line);
 }
 
@@ -171,7 +171,7 @@ static ssize_t read_some(struct mor_stderr *err)
 }
 
 /* Nothing more is told of it. */
-static void over(struct mor_stderr *err)
+static void stderr_is_over(struct mor_stderr *err)
 {
 	mor_stderr_over_fn *on_over = err->on_over;
 
@@ -198,7 +198,7 @@ static void finish_some(struct mor_loop *loop, struct mor_stderr *err)
 		err->rest -= (int)n;
 		mor_loop_charge(loop, 8);
 	}
-	over(err);
+	stderr_is_over(err);
 }
 
 static void on_readable(struct mor_watch *watch, unsigned events)
@@ -213,7 +213,7 @@ static void on_readable(struct mor_watch *watch, unsigned events)
 	}
 	n = read_some(err);
 	if (n <= 0 && n != -EAGAIN && err->fd >= 0)
-		over(err);
+		stderr_is_over(err);
 }
 
 int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line)

@@ -66,7 +66,7 @@ static enum member member_of_escaped(struct mor_slice key)
 }
 
 /* What a JSON text is, by its first byte. */
-static enum mor_json_type type_of(struct mor_slice json)
+static enum mor_json_type json_type_of(struct mor_slice json)
 {
 	if (!json.ptr)
 		return MOR_JSON_MISSING;
@@ -89,7 +89,7 @@ static enum mor_json_type type_of(struct mor_slice json)
 
 static bool is_null(struct mor_slice json)
 {
-	return type_of(json) == MOR_JSON_NULL;
+	return json_type_of(json) == MOR_JSON_NULL;
 }
 
 /* Small ids, which nearly all are, without a call. */
@@ -112,7 +112,7 @@ static int64_t id_number(struct mor_slice id)
  * of a wrong type is left out here and told by judge_envelope(). */
 static void set_id(struct mor_message *message, struct mor_slice id)
 {
-	enum mor_json_type type = type_of(id);
+	enum mor_json_type type = json_type_of(id);
 
 	if (type == MOR_JSON_NUMBER) {
 		message->id_kind = MOR_ID_NUMBER;
@@ -173,12 +173,12 @@ static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *
 
 static int refuse_member(mortise_error *err, enum member which, struct mor_slice json, const char *what)
 {
-	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which], mor_json_type_name(type_of(json)), what);
+	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which], mor_json_type_name(json_type_of(json)), what);
 }
 
 static bool is_escaped_version(struct mor_slice json)
 {
-	if (type_of(json) != MOR_JSON_STRING || !memchr(json.ptr, '\\', json.len))
+	if (json_type_of(json) != MOR_JSON_STRING || !memchr(json.ptr, '\\', json.len))
 		return false;
 	return strcmp(unescape_name((struct mor_slice){ json.ptr + 1, json.len - 2 }).text, "2.0") == 0;
 }
@@ -187,14 +187,14 @@ static bool is_escaped_version(struct mor_slice json)
 static int judge_types(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
 {
 	struct mor_slice *m = envelope->member;
-	enum mor_json_type params = type_of(m[M_PARAMS]);
+	enum mor_json_type params = json_type_of(m[M_PARAMS]);
 
 	if (m[M_ID].ptr && message->id_kind == MOR_ID_NONE)
 		return refuse_member(err, M_ID, m[M_ID], "id");
 	message->lax = !mor_slice_eq(m[M_JSONRPC], MOR_SLICE("\"2.0\"")) && !is_escaped_version(m[M_JSONRPC]);
 	if (message->lax && !(flags & MOR_ENV_JSONRPC_OPTIONAL))
 		return mor_fail(err, MORTISE_EPROTO, m[M_JSONRPC].ptr ? "/jsonrpc: not \"2.0\"" : "/jsonrpc: missing");
-	if (m[M_METHOD].ptr && type_of(m[M_METHOD]) != MOR_JSON_STRING)
+	if (m[M_METHOD].ptr && json_type_of(m[M_METHOD]) != MOR_JSON_STRING)
 		return refuse_member(err, M_METHOD, m[M_METHOD], "method");
 	if (params == MOR_JSON_NULL)
 		m[M_PARAMS] = (struct mor_slice){ NULL, 0 };
@@ -236,7 +236,7 @@ static int judge_reply(struct mor_slice *m, unsigned flags, struct mor_message *
 	}
 	if (message->id_kind == MOR_ID_NONE)
 		return mor_fail(err, MORTISE_EPROTO, "/id: missing in a reply");
-	if (m[M_ERROR].ptr && type_of(m[M_ERROR]) != MOR_JSON_OBJECT)
+	if (m[M_ERROR].ptr && json_type_of(m[M_ERROR]) != MOR_JSON_OBJECT)
 		return refuse_member(err, M_ERROR, m[M_ERROR], "error object");
 	message->kind = m[M_ERROR].ptr ? MOR_MSG_ERROR : MOR_MSG_RESULT;
 	message->result = m[M_RESULT];
@@ -347,7 +347,7 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 		return judge_envelope(&envelope, flags, ret_message, err);
 	if (first != '[')
 		return mor_fail(err, MORTISE_EPROTO, "%s is no message",
-				mor_json_type_name(type_of(ret_message->whole)));
+				mor_json_type_name(json_type_of(ret_message->whole)));
 	ret_message->kind = MOR_MSG_BATCH;
 	return 0;
 }
@@ -392,7 +392,7 @@ static void take_error_member(struct mor_rpc_error *ret, struct mor_slice key, s
 	} else if (mor_slice_is(key, "data")) {
 		ret->data = value;
 	} else if (mor_slice_is(key, "message")) {
-		if (type_of(value) == MOR_JSON_STRING)
+		if (json_type_of(value) == MOR_JSON_STRING)
 			mor_scan_unescape((struct mor_slice){ value.ptr + 1, value.len - 2 }, ret->text,
 					  sizeof(ret->text));
 		else

@@ -39,7 +39,7 @@ static int put_call(struct mor_buf *out, struct mor_slice method, struct mor_sli
 	return mor_buf_byte(out, '}');
 }
 
-static char *copy(char *to, const char *from, size_t len)
+static char *copy_bytes(char *to, const char *from, size_t len)
 {
 	memcpy(to, from, len);
 	return to + len;
@@ -74,13 +74,13 @@ int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, 
 	if (mor_buf_reserve(out, sizeof(head) + sizeof(digits) + sizeof(middle) + sizeof(last) + method.len + params.len) < 0)
 		return out->status;
 	count = format_int(id, digits);
-	to = copy(out->data + out->len, head, sizeof(head) - 1);
-	to = copy(to, digits + sizeof(digits) - count, count);
-	to = copy(to, middle, sizeof(middle) - 1);
-	to = copy(to, method.ptr, method.len);
+	to = copy_bytes(out->data + out->len, head, sizeof(head) - 1);
+	to = copy_bytes(to, digits + sizeof(digits) - count, count);
+	to = copy_bytes(to, middle, sizeof(middle) - 1);
+	to = copy_bytes(to, method.ptr, method.len);
 	if (params.ptr) {
-		to = copy(to, last, sizeof(last) - 1);
-		to = copy(to, params.ptr, params.len);
+		to = copy_bytes(to, last, sizeof(last) - 1);
+		to = copy_bytes(to, params.ptr, params.len);
 	} else {
 		*to++ = '"';
 	}

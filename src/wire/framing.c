@@ -54,7 +54,7 @@ static enum mor_item_kind say_more(const struct header_look *look, size_t scanne
 	return MOR_ITEM_MORE;
 }
 
-static enum mor_item_kind say(const struct header_look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
+static enum mor_item_kind found_item(const struct header_look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
 {
 	look->d->scanned = look->d->blanks = look->d->depth = 0;
 	look->d->in_string = look->d->escaped = false;
@@ -66,7 +66,7 @@ static enum mor_item_kind say(const struct header_look *look, enum mor_item_kind
 static enum mor_item_kind say_corrupt(const struct header_look *look, const char *why)
 {
 	look->item->why = why;
-	return say(look, MOR_ITEM_CORRUPT, 0, look->len, look->len);
+	return found_item(look, MOR_ITEM_CORRUPT, 0, look->len, look->len);
 }
 
 /* The first `used` bytes are no frame. */
@@ -78,7 +78,7 @@ static enum mor_item_kind say_noise(const struct header_look *look, size_t used)
 		len--;
 	if (len && look->window[len - 1] == '\r')
 		len--;
-	return say(look, MOR_ITEM_NOISE, 0, len, used);
+	return found_item(look, MOR_ITEM_NOISE, 0, len, used);
 }
 
 /* ---- Parts that several framings share ---- */
@@ -133,17 +133,17 @@ static enum mor_item_kind sized(const struct header_look *look, size_t head, uin
 {
 	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
 	if (size == 0)
-		return say(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
+		return found_item(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
 	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
 		return say_corrupt(look, over_limit);
 	if (size > limit_of(look->d)) {
 		look->d->skip = size;
 		look->item->size = size;
-		return say(look, MOR_ITEM_TOO_BIG, head, 0, head);
+		return found_item(look, MOR_ITEM_TOO_BIG, head, 0, head);
 	}
 	if (size > look->len - head)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, head + (size_t)size);
-	return say(look, MOR_ITEM_FRAME, head, (size_t)size, head + (size_t)size);
+	return found_item(look, MOR_ITEM_FRAME, head, (size_t)size, head + (size_t)size);
 }
 
 static enum mor_item_kind skip_some(const struct header_look *look)
@@ -162,7 +162,7 @@ static enum mor_item_kind skip_some(const struct header_look *look)
 			used = (size_t)d->skip;
 		d->skip -= used;
 	}
-	return say(look, MOR_ITEM_SKIP, 0, 0, used);
+	return found_item(look, MOR_ITEM_SKIP, 0, 0, used);
 }
 
 /* ---- lines ---- */
@@ -176,13 +176,13 @@ static enum mor_item_kind json_line(const struct header_look *look)
 
 	if (limit && (seen > limit + 1 || (seen == limit + 1 && look->window[limit] != '\r'))) {
 		look->d->skip_line = true;
-		return say(look, MOR_ITEM_TOO_BIG, 0, limit + 1, limit + 1);
+		return found_item(look, MOR_ITEM_TOO_BIG, 0, limit + 1, limit + 1);
 	}
 	if (newline == SIZE_MAX)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, look->len, 0);
 	if (look->window[newline - 1] == '\r')
 		seen--;
-	return say(look, MOR_ITEM_FRAME, 0, seen, newline + 1);
+	return found_item(look, MOR_ITEM_FRAME, 0, seen, newline + 1);
 }
 
 /* Brackets opened and closed by the bytes up to `end`, from where the last look left off. */
@@ -213,7 +213,7 @@ static enum mor_item_kind whole_text(const struct header_look *look, size_t len,
 
 	while (len && (w[len - 1] == ' ' || w[len - 1] == '\t' || w[len - 1] == '\r' || w[len - 1] == '\n'))
 		len--;
-	return say(look, MOR_ITEM_FRAME, 0, len, used);
+	return found_item(look, MOR_ITEM_FRAME, 0, len, used);
 }
 
 /* A JSON text over as many lines as its brackets need. A raw newline is no part of a string, so a quote that is left
@@ -234,7 +234,7 @@ static enum mor_item_kind json_text(const struct header_look *look)
 	}
 	if (d->limit && (newline == SIZE_MAX ? look->len : newline) > d->limit) {
 		d->skip_line = true;
-		return say(look, MOR_ITEM_TOO_BIG, 0, d->limit + 1, d->limit + 1);
+		return found_item(look, MOR_ITEM_TOO_BIG, 0, d->limit + 1, d->limit + 1);
 	}
 	if (!d->single)
 		count_brackets(look, look->len);
@@ -255,11 +255,11 @@ static enum mor_item_kind deframe_line(const struct header_look *look)
 	size_t i = pass_blanks(look);
 
 	if (i == MOR_NOISE_MAX)
-		return say(look, MOR_ITEM_BLANK, 0, 0, i);
+		return found_item(look, MOR_ITEM_BLANK, 0, 0, i);
 	if (i == look->len)
-		return look->at_eof ? say(look, MOR_ITEM_BLANK, 0, 0, i) : say_more(look, 0, 0);
+		return look->at_eof ? found_item(look, MOR_ITEM_BLANK, 0, 0, i) : say_more(look, 0, 0);
 	if (w[i] == '\n')
-		return say(look, MOR_ITEM_BLANK, 0, 0, i + 1);
+		return found_item(look, MOR_ITEM_BLANK, 0, 0, i + 1);
 	if (w[i] == '{' || w[i] == '[')
 		return look->d->flags & MOR_DEFRAME_EOF_ENDS ? json_text(look) : json_line(look);
 	return noise_line(look, "line is no JSON object or array");
@@ -288,7 +288,7 @@ static enum mor_item_kind deframe_decimal(const struct header_look *look)
 	if (i == look->len)
 		return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, 0);
 	if (i == 0 && w[0] == '\n' && !strict)
-		return say(look, MOR_ITEM_BLANK, 0, 0, 1);
+		return found_item(look, MOR_ITEM_BLANK, 0, 0, 1);
 	if (i == 0 || w[i] != '\n')
 		return noise_line(look, why);
 	return sized(look, i + 1, size);
@@ -506,7 +506,7 @@ static enum mor_item_kind deframe_headers(const struct header_look *look)
 		take_header(&block, line, name);
 	}
 	if (!block.any)
-		return say(look, MOR_ITEM_BLANK, 0, 0, next);
+		return found_item(look, MOR_ITEM_BLANK, 0, 0, next);
 	return block.length && !block.bad ? sized(look, next, block.size) : noise_block(look, next);
 }
 

@@ -72,7 +72,7 @@ static const char *skip_string(const char *p, const char *end)
 }
 
 /* '[' and '{' differ in one bit only, and so do ']' and '}'. */
-static bool opens(char c)
+static bool opens_nesting(char c)
 {
 	return (c | 0x20) == '{';
 }
@@ -87,11 +87,11 @@ static size_t count_brackets(struct mor_slice text, size_t enough)
 		unsigned char block = 0;
 
 		for (size_t j = 0; j < 128; j++)
-			block += opens(text.ptr[i + j]);
+			block += opens_nesting(text.ptr[i + j]);
 		count += block;
 	}
 	for (; i < text.len && count <= enough; i++)
-		count += opens(text.ptr[i]);
+		count += opens_nesting(text.ptr[i]);
 	return count;
 }
 
@@ -108,7 +108,7 @@ bool mor_json_depth_ok(struct mor_slice text, unsigned max_depth)
 
 		if (c == '"')
 			p = skip_string(p, end);
-		else if (opens(c) && ++depth > max_depth)
+		else if (opens_nesting(c) && ++depth > max_depth)
 			return false;
 		else if ((c | 0x20) == '}' && depth > 0)
 			depth--;

@@ -8,9 +8,9 @@
 #include "host/doctor.h"
 
 /* One where all is well. */
-static struct mor_facts healthy(void)
+static struct mor_doctor_facts healthy(void)
 {
-	return (struct mor_facts){
+	return (struct mor_doctor_facts){
 		.kernel = "6.12.1", .kernel_major = 6, .kernel_minor = 12, .landlock = 6,
 		.seccomp = { .killable = true, .add_fd_send = true, .sync_wake = true },
 		.pipe_max = 1 << 20, .pipe_pages_soft = 16384, .userns_clone = -1, .userns_max = 1000, .userns_apparmor = -1,
@@ -19,9 +19,9 @@ static struct mor_facts healthy(void)
 	};
 }
 
-static enum mor_finding judge(const struct mor_facts *facts, const char *name, char found[160], const char **remedy)
+static enum mor_doctor_finding judge(const struct mor_doctor_facts *facts, const char *name, char found[160], const char **remedy)
 {
-	for (const struct mor_check *check = mor_checks; check->name; check++) {
+	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++) {
 		if (strcmp(check->name, name) != 0)
 			continue;
 		*remedy = check->remedy;
@@ -31,7 +31,7 @@ static enum mor_finding judge(const struct mor_facts *facts, const char *name, c
 	return MOR_FOUND_MISSING;
 }
 
-static void expect(const struct mor_facts *facts, const char *name, enum mor_finding want, const char *found_part,
+static void expect(const struct mor_doctor_facts *facts, const char *name, enum mor_doctor_finding want, const char *found_part,
 		   const char *remedy_part)
 {
 	char found[160] = "";
@@ -46,10 +46,10 @@ static void expect(const struct mor_facts *facts, const char *name, enum mor_fin
 
 static void test_healthy(void **state)
 {
-	struct mor_facts f = healthy();
+	struct mor_doctor_facts f = healthy();
 
 	(void)state;
-	for (const struct mor_check *check = mor_checks; check->name; check++) {
+	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++) {
 		char found[160] = "";
 		const char *remedy = check->remedy;
 
@@ -60,7 +60,7 @@ static void test_healthy(void **state)
 
 static void test_old_kernels(void **state)
 {
-	struct mor_facts f = healthy();
+	struct mor_doctor_facts f = healthy();
 
 	(void)state;
 	f.kernel_major = 5;
@@ -84,7 +84,7 @@ static void test_old_kernels(void **state)
 
 static void test_namespaces(void **state)
 {
-	struct mor_facts f = healthy();
+	struct mor_doctor_facts f = healthy();
 
 	(void)state;
 	f.ns = (struct mor_probe_namespaces){ EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM };
@@ -105,7 +105,7 @@ static void test_namespaces(void **state)
 
 static void test_rest(void **state)
 {
-	struct mor_facts f = healthy();
+	struct mor_doctor_facts f = healthy();
 
 	(void)state;
 	f.python[0] = '\0';
