@@ -4,6 +4,7 @@
 #define TESTS_UNIT_PROC_RUN_H
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -144,6 +145,18 @@ static inline void run_end(struct run *run)
 {
 	mor_proc_free(run->proc);
 	mor_loop_free(run->loop);
+}
+
+/* This program again, as a plugin that does what it is told: main() passes it on. */
+static inline void run_start_puppet(struct run *run, const char *what)
+{
+	static char self[PATH_MAX];
+	const char *argv[] = { self, "--puppet", what, NULL };
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	assert_true(n > 0);
+	self[n] = '\0';
+	run_start(run, &(struct mor_command){ .argv = argv });
 }
 
 #endif

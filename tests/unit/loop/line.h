@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests of the loop share: a journal of what was called, and pipes that write into it. */
+#ifndef TESTS_UNIT_LOOP_LINE_H
+#define TESTS_UNIT_LOOP_LINE_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "leak.h"
+#include "loop/loop.h"
+
+static char journal[256];
+
+static inline void note(char what)
+{
+	size_t len = strlen(journal);
+
+	assert_true(len + 1 < sizeof(journal));
+	journal[len] = what;
+	journal[len + 1] = '\0';
+}
+
+static inline struct mor_loop *fresh(unsigned flags)
+{
+	struct mor_loop *loop = NULL;
+
+	journal[0] = '\0';
+	assert_int_equal(mor_loop_new(flags, &loop), 0);
+	return loop;
+}
+
+/* Whether an embedder's poll() would see the loop's descriptor readable now. */
+static inline bool readable(struct mor_loop *loop)
+{
+	struct pollfd pfd = { .fd = mor_loop_fd(loop), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* A pipe whose read end is watched; `letter` is what it writes into the journal. */
+struct line {
+	struct mor_watch watch;
+	struct mor_loop *loop;
+	int ends[2];
+	char letter;
+	unsigned seen;
+	struct line *victim;
+	struct mor_timer *cancels;
+};
+
+static inline void on_line(struct mor_watch *watch, unsigned events)
+{
+	struct line *line = mor_container_of(watch, struct line, watch);
+	char byte;
+
+	line->seen = events;
+	if (events & MOR_READABLE && read(watch->fd, &byte, 1) == 1)
+		note(line->letter);
+	if (line->victim)
+		mor_watch_stop(&line->victim->watch);
+	if (line->cancels)
+		mor_timer_stop(line->cancels);
+}
+
+static inline void line_open(struct line *line, struct mor_loop *loop, char letter)
+{
+	memset(line, 0, sizeof(*line));
+	line->loop = loop;
+	line->letter = letter;
+	assert_int_equal(pipe2(line->ends, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(mor_watch_start(loop, &line->watch, line->ends[0], MOR_READABLE, on_line), 0);
+}
+
+static inline void line_write(struct line *line)
+{
+	assert_int_equal(write(line->ends[1], "x", 1), 1);
+}
+
+static inline void line_close(struct line *line)
+{
+	mor_watch_stop(&line->watch);
+	close(line->ends[0]);
+	if (line->ends[1] >= 0)
+		close(line->ends[1]);
+}
+
+#endif
