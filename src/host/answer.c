@@ -153,7 +153,7 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 	mor_call_settle(call, &verdict, false);
 }
 
-/* Apart from the next one, whose way is the usual one and short. */
+/* Not inline: settle_result() is the usual way and must stay short. */
 __attribute__((noinline)) static void settle_judged(mortise_call *call, struct mor_slice result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf next = MOR_BUF_INIT;

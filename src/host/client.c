@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plugins that call and are served: their greeting, one request at a time, ends that are no death. Everything here
- * follows from fields of the dialect (serve, roles TAKE and FINISH, restart.clean); dialect.h says what
- * each of them means.
+ * Plugins that call and are served. Everything here follows from fields of the dialect (serve, roles TAKE and FINISH,
+ * restart.clean); dialect.h says what each of them means. See client.h.
  */
 #include <stdarg.h>
 #include <stdio.h>

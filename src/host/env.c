@@ -80,7 +80,7 @@ void mor_env_free(char **list)
 	mor_free(list);
 }
 
-/* The directory of its script is not Python's to read: it must not look there for modules, which would be its end. */
+/* Where Python may not read the directory of its script it must not look for modules there: the jail would end it. */
 #define SAFE_PATH "PYTHONSAFEPATH=1"
 
 enum base { INHERIT, CLEAN, JAIL, BARE };
@@ -103,7 +103,7 @@ static bool passes_base(enum base base, const char *entry)
 	return base == INHERIT || is_named(clean_names, entry);
 }
 
-/* Without these a confined program asks /etc/passwd who it is, which would be its end. */
+/* Without these a confined program looks into /etc/passwd to learn who it is, and the jail ends it. */
 static void put_user(struct env *env)
 {
 	char memory[1024], entry[300];

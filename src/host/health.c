@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Health: pings by the dialect's rules, and what their answers mean. Being unhealthy is a mark with a
- * reason and a time; whether it also kills is the dialect's business.
- */
+/* When a ping is sent, and what its answer, or silence, means. See health.h. */
 #include <stdio.h>
 #include <string.h>
 

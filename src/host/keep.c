@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Conversations. A result that says `keep` opens one: from then on INPUT rows may be called, until a turn ends without
- * saying so. Its total is counted from the first `keep`, so that no plugin holds its user for ever; the end is
- * announced in time and kills.
- */
+/* Conversations: when one begins, and its time limit. See keep.h. */
 #include <stdio.h>
 
 #include "base/error.h"

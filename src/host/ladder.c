@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The stop ladder: the dialect's goodbyes, the end of stdin, SIGTERM, SIGKILL, each with its grace. When to begin, and what
- * follows the end, is decided in supervise.c.
- */
+/* The rungs of the stop ladder, and how long each is waited on. See ladder.h. */
 #include "base/alloc.h"
 #include "host/call.h"
 #include "host/host.h"

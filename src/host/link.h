@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A link is how the host reaches one running plugin. The state machines in this room know nothing else
- * of pipes and processes. Links: stdio (proc + framing + envelope), script (plays a .talk inside a test,
- * the only one used with the virtual clock), later grpc.
+ * of pipes and processes. The library has one kind: stdio (proc + framing + envelope). Tests bring theirs,
+ * which run on the virtual clock.
  *
- * Down: start, send, close_input, pause, order. Up: the events, always from the loop, never from inside a
- * call down (except that start may fail by return value). on_end comes exactly once per successful
- * start, after every message that the plugin managed to write; then the link may be freed or started
- * again. All bodies are slices valid until the callback returns.
+ * Down: the operations. Up: the events, always from the loop, never from inside an operation (except that
+ * start may fail by return value). A link is started once. on_end comes exactly once after a start that
+ * succeeded, when every message was handed on that the plugin managed to write; then the link is freed.
+ * All bodies are slices valid until the callback returns.
  */
 #ifndef MOR_HOST_LINK_H
 #define MOR_HOST_LINK_H

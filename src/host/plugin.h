@@ -38,13 +38,13 @@ struct mor_timeout {
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
 struct mortise_plugin {
-	struct mor_peer session;  /* what the dialect's hooks see; keep first */
+	struct mor_peer session;  /* what the dialect's hooks see */
 	mortise_host *host;
 	struct mor_owner *owner;     /* the host's; it may be gone */
 	struct mor_list node;
 	unsigned refs;               /* the embedder's */
 	unsigned holds;              /* ours: frames on the stack that still look at it */
-	bool gone;                   /* no reference left: it only waits for the holds */
+	bool gone;                   /* released, or its host was freed: a shell that waits for the last reference and hold */
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;

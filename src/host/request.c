@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a plugin asks of us. Each request is answered exactly once, now or later, by the dialect, the
- * embedder, or with -32601. Replies to a batch are gathered into one array frame here, never in a dialect.
- */
+/* What a plugin asks of us, and how it is answered: alone, or gathered into the array of its batch. See request.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -80,7 +80,7 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
 }
 
-/* The id goes back: a call that holds one is in the table. */
+/* A call with an id is in the table; this one is not, so its id is given back. */
 static int not_sent(mortise_call *call, int r, mortise_error *err)
 {
 	if (call->id && call->id == call->plugin->life.next_id)

@@ -346,7 +346,8 @@ static void queue_timed_out(mortise_call *call)
 		 call->queue_ms, started ? "does not read its input" : "is busy or not ready");
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
-	if (kill) /* half of it is in the pipe, and nobody would ever send the rest home */
+	/* The rest of it stands in the way of every later call, whose limits do not run before they are written. */
+	if (kill)
 		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One process per call. ONE_CALL: no greeting, one request, its input is closed, and the answer counts once the process
- * has ended well. ONE_RUN: greeting, one call, the stop ladder. Either way the end of a process is nobody's death: the
- * plugin is STOPPED, and calls that waited get a process of their own.
- */
+/* One process per call: how its call and its end go together. See shape.h. */
 #include <stdio.h>
 
 #include "base/error.h"

@@ -11,8 +11,8 @@
 
 #define TO(state) (1u << MORTISE_##state)
 
-/* Anything that is not here is our bug. tests/unit/host/state_test.c walks all pairs; `./dev docs`' diagram
- * in docs/design/0002-core.md is drawn from this table. */
+/* Any other move is a fault of ours. tests/unit/host/state_test.c walks all pairs; docs/design/0002-core.md shows them as a
+ * diagram. */
 static const unsigned moves[MORTISE_STATES] = {
 	[MORTISE_STOPPED] = TO(STARTING),
 	[MORTISE_STARTING] = TO(GREETING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED) | TO(DRAINING),

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The life of a plugin's process: it speaks, ends, breaks, is stopped (start and restart: start.c; the rungs: ladder.c).
- * Rule of this file: first take the doomed calls, then move the state, then tell what else has changed, then fail them.
- * Callbacks may call, stop or release at any of these points, so none comes while state and process do not fit each other.
- */
+/* A process speaks, ends, breaks, is stopped. See supervise.h; its rule for the order of things holds for every function. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,8 +79,8 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
 	return true;
 }
 
-/* One that greets by itself is wanted until it is stopped; but where we have closed its stdin, what follows is the
- * embedder's decision. */
+/* A plugin that calls and is served. It is wanted until it is stopped: one that dies comes back, busy or not. But where we
+ * have closed its stdin, whether it comes back is the embedder's decision: unless_client(). */
 static bool is_client(const mortise_plugin *plugin)
 {
 	return plugin->dialect->serve;
