@@ -71,7 +71,7 @@ static void suspect_format(mortise_error *err)
 static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph, mortise_error *err)
 {
 	struct mor_fd_source source = { 0 };
-	struct mor_entries entries = { .records = { .read = mor_source_read_fd, .arg = &source, .format = format } };
+	struct mor_entries entries = { .records = { .read = mor_entries_read_fd, .arg = &source, .format = format } };
 	struct mor_entry entry;
 	int r = open_stream(path, &source.fd, err);
 

@@ -36,7 +36,9 @@ void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char 
 void mor_event_full(mortise_plugin *plugin, mortise_event *event);
 void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Shows a message to whoever taps. */
+/* A tap that sees nothing: in the place of none while messages are traced, so that they go through mor_event_show(). */
+mortise_tap_fn mor_event_untapped;
+/* Shows a message to whoever taps, and traces it. */
 void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body);
 static inline void mor_event_tap(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
 {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "base/trace.h"
 #include "host/embedder.h"
 #include "host/host.h"
 #include "host/plugin.h"
@@ -56,11 +58,32 @@ void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, cons
 	mor_event(plugin, type, text);
 }
 
+/* ---- messages ---- */
+
+void mor_event_untapped(const mortise_tap_frame *frame, void *arg)
+{
+	(void)frame;
+	(void)arg;
+}
+
+static void trace_frame(const mortise_tap_frame *frame)
+{
+	char text[600];
+
+	mor_printable((struct mor_slice){ frame->body.text, frame->body.len }, text, sizeof(text));
+	mor_trace_write(MOR_TRACE_WIRE, "%s %c %s", frame->plugin->session.name,
+			frame->direction == MORTISE_TO_PLUGIN ? '>' : '<', text);
+}
+
 void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
 {
 	mortise_host *host = plugin->host;
 	mortise_tap_frame frame = { plugin, direction, 0, { body.ptr, body.len } };
 
+	if (mor_trace_mask & MOR_TRACE_WIRE)
+		trace_frame(&frame);
+	if (host->tap == mor_event_untapped)
+		return;
 	frame.time_ns = mor_clock_ns();
 	MOR_EMBEDDER(host);
 	host->tap(&frame, host->tap_arg);

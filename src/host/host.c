@@ -62,6 +62,11 @@ static void free_host(mortise_host *host)
 	mor_free(host);
 }
 
+static mortise_tap_fn *no_tap(void)
+{
+	return mor_trace_mask & MOR_TRACE_WIRE ? mor_event_untapped : NULL;
+}
+
 int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mor_link_make_fn *make_link,
 		      mortise_host **ret_host, mortise_error *err)
 {
@@ -90,6 +95,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 		return mor_fail_errno(err, r, saved, "event loop");
 	}
 	mor_trace_init();
+	host->tap = no_tap();
 	host->on_event = opt.on_event;
 	host->arg = opt.arg;
 	host->make_link = make_link;
@@ -177,7 +183,7 @@ int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)
 
 	if (r < 0)
 		return r;
-	host->tap = tap;
+	host->tap = tap ? tap : no_tap();
 	host->tap_arg = arg;
 	return 0;
 }

@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
-#include "base/xdg.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/xdg.h"
 #include "manifest/gassist.h"
 
 /* A NULL-terminated list of one, which takes `text`. */

@@ -13,7 +13,7 @@
 
 #define HEAD_MAX (2u * PATH_MAX)
 #define JOURNAL_MAX ((off_t)1 << 30) /* far beyond what MOR_UNDO_ENTRIES come to */
-#define PIECE ((uint64_t)8 << 20)
+#define COPY_PIECE ((uint64_t)8 << 20)
 
 /* ---- files ---- */
 
@@ -73,7 +73,7 @@ int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t b
 
 	while (bytes && status == 0) {
 		off_t in = (off_t)from_at, out = (off_t)to_at;
-		uint64_t part = bytes < PIECE ? bytes : PIECE;
+		uint64_t part = bytes < COPY_PIECE ? bytes : COPY_PIECE;
 		ssize_t done = copy_file_range(from, &in, to, &out, (size_t)part, 0);
 
 		if (done == 0) /* some file systems of the kernel's say so of every file */

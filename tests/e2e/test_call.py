@@ -115,6 +115,15 @@ class Verbose(Case):
         self.assertEqual(json.loads(got.removeprefix("< "))["result"], {"a": 1})
         self.assertEqual(done.json, {"a": 1})
 
+    def test_trace_wire(self):
+        """Of the library: also without a tap, and beside one."""
+        for words in ((), ("--show-wire",)):
+            done = self.run_mortise("call", *words, ECHO, "echo", "a=1", env={"MORTISE_TRACE": "wire"})
+            sent, got = [line.split(" wire: echo ", 1)[1] for line in done.error_lines if line.startswith("mortise ")]
+            self.assertEqual(json.loads(sent.removeprefix("> "))["params"], {"a": 1})
+            self.assertEqual(json.loads(got.removeprefix("< "))["result"], {"a": 1})
+            self.assertEqual(len(done.error_lines), 4 if words else 2)
+
     def test_show_wire_cuts(self):
         self.file("big.txt", "x" * 10000)
         words = ["call", "--show-wire", ECHO, "echo", "t=@big.txt"]

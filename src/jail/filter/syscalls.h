@@ -9,9 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A filter's index is the sum of these. */
-enum mor_filter_variant { MOR_FILTER_NETWORK = 1, MOR_FILTER_SPAWN = 2 };
-enum { MOR_FILTERS = 4 };
+/* A filter's index; that of both is the sum of the two. */
+enum mor_filter_variant { MOR_FILTER_PLAIN, MOR_FILTER_NETWORK, MOR_FILTER_SPAWN, MOR_FILTER_BOTH, MOR_FILTERS };
 
 /* What the broker does with a notified call. The order is that of its table of functions. */
 enum mor_notify {

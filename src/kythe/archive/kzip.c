@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 #define RATIO_FROM ((uint64_t)1 << 20) /* entries up to this size may be packed as well as they like */
-#define PIECE ((size_t)64 << 10)
+#define READ_PIECE ((size_t)64 << 10)
 
 enum place { FILES, PBUNITS, UNITS, PLACES };
 static const char *const place_names[PLACES] = { "files/", "pbunits/", "units/" };
@@ -403,7 +403,7 @@ static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *
 	zip_int64_t n;
 	int r;
 
-	while ((n = zip_fread(file, piece, PIECE)) > 0) {
+	while ((n = zip_fread(file, piece, READ_PIECE)) > 0) {
 		total += (uint64_t)n;
 		if (total > size)
 			return damaged(pull, "it holds more than the archive's directory says");
@@ -432,7 +432,7 @@ static int pull_entry(const struct pull *pull, char *ret_digest)
 	file = zip_fopen_index(pull->kzip->zip, pull->item->index, 0);
 	if (!file)
 		return damaged(pull, zip_strerror(pull->kzip->zip));
-	piece = mor_alloc(PIECE);
+	piece = mor_alloc(READ_PIECE);
 	mor_digest_begin(&sha);
 	r = piece ? pump(pull, file, stat.size, piece, ret_digest ? &sha : NULL) : mor_fail_memory(pull->err);
 	mor_free(piece);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "wire/json.h"
 
 #define IDLE_ENDS 5 /* processes in a row that end without having asked for anything: then it is hopeless */
 
@@ -193,11 +194,21 @@ static void on_state(struct worker *worker, const mortise_event *event)
 	}
 }
 
+/* As our answer to "init" says it. */
+static enum mor_stream_format output_form(mortise_json answer)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+
+	if (!answer.text || mor_doc_parse((struct mor_slice){ answer.text, answer.len }, 0, 0, &doc, NULL) < 0)
+		return MOR_STREAM_PROTOBUF;
+	return strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "outputEncoding"), ""), "json") == 0 ? MOR_STREAM_JSON
+													  : MOR_STREAM_PROTOBUF;
+}
+
 static void on_note(struct worker *worker, const mortise_event *event)
 {
 	if (strcmp(event->method, "init") == 0)
-		worker->form = event->params.text && memmem(event->params.text, event->params.len, "\"json\"", 6) ?
-				       MOR_STREAM_JSON : MOR_STREAM_PROTOBUF;
+		worker->form = output_form(event->params);
 	else if (strcmp(event->method, "done") == 0 && worker->state == WORKER_WORKS) {
 		mor_ask_log(worker, event->params);
 		mor_work_done(worker);

@@ -80,7 +80,7 @@ static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
 	struct sink *sink = arg;
 	size_t room = PIECE - (size_t)((sink->start + sink->bytes) % PIECE);
-	ssize_t n = mor_source_read_fd(&sink->source, buffer, len < room ? len : room);
+	ssize_t n = mor_entries_read_fd(&sink->source, buffer, len < room ? len : room);
 
 	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
 		return sink->error;
@@ -109,7 +109,7 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 
 	entries.records.buf = result->buffer;
 	if (!as_it_is) {
-		entries.records.read = mor_source_read_fd;
+		entries.records.read = mor_entries_read_fd;
 		entries.records.arg = &sink->source;
 		sink->cached = true; /* in small pieces */
 	}

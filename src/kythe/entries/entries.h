@@ -79,7 +79,7 @@ struct mor_fd_source {
 	int fd;
 	uint64_t at, end; /* end 0: to its end */
 };
-ssize_t mor_source_read_fd(void *source, void *buffer, size_t len); /* a mor_read_fn */
+ssize_t mor_entries_read_fd(void *source, void *buffer, size_t len); /* a mor_read_fn */
 
 /* ---- entries ---- */
 

@@ -12,7 +12,7 @@
 
 #define STEP ((size_t)256 << 10)
 
-ssize_t mor_source_read_fd(void *source, void *buffer, size_t len)
+ssize_t mor_entries_read_fd(void *source, void *buffer, size_t len)
 {
 	struct mor_fd_source *from = source;
 	ssize_t n;

@@ -226,7 +226,7 @@ static void test_descriptor_up_to_an_end(void **state)
 {
 	char path[] = "/tmp/mortise-entries-XXXXXX";
 	struct mor_fd_source source = { .fd = mkostemp(path, O_CLOEXEC), .end = 17 };
-	struct mor_entries entries = { .records = { .read = mor_source_read_fd, .arg = &source } };
+	struct mor_entries entries = { .records = { .read = mor_entries_read_fd, .arg = &source } };
 	struct mor_entry entry;
 
 	(void)state;
