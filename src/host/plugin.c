@@ -224,10 +224,10 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
 	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);
-	mor_view_take(plugin, &views);
+	mor_plugin_view_take(plugin, &views);
 	mor_call_end_dooms(plugin);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
-	mor_view_fail_taken(plugin, &views, &error);
+	mor_plugin_view_fail_taken(plugin, &views, &error);
 	mor_request_drop_all(plugin);
 }
 

@@ -263,13 +263,13 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	}
 	/* What was queued while a wedged plugin went down was never meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
-	mor_view_take(plugin, &views);
+	mor_plugin_view_take(plugin, &views);
 	news = note_process_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_supervise_settle_down(plugin, next, &failure);
 	tell_news(plugin, &news, error.text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
 								   .error_data = mor_buf_view(&record) });
-	mor_view_fail_taken(plugin, &views, &error);
+	mor_plugin_view_fail_taken(plugin, &views, &error);
 }
 
 /* ---- stopping ---- */
@@ -481,5 +481,5 @@ const struct mor_link_events mor_plugin_link_events = {
 	.on_written = on_written,
 	.on_broken = on_broken,
 	.on_end = on_end,
-	.on_view = mor_view_answered,
+	.on_view = mor_plugin_view_answered,
 };

@@ -160,7 +160,7 @@ static void tell_wait(mortise_plugin *plugin, struct view_wait *wait, const mort
 	wait_free(wait);
 }
 
-void mor_view_answered(void *arg, const mortise_error *error)
+void mor_plugin_view_answered(void *arg, const mortise_error *error)
 {
 	mortise_plugin *plugin = arg;
 	struct mor_list *node = mor_list_pop(&plugin->views);
@@ -178,7 +178,7 @@ void mor_view_answered(void *arg, const mortise_error *error)
 		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node), &named);
 }
 
-void mor_view_take(mortise_plugin *plugin, struct mor_list *ret)
+void mor_plugin_view_take(mortise_plugin *plugin, struct mor_list *ret)
 {
 	struct mor_list *node;
 
@@ -187,7 +187,7 @@ void mor_view_take(mortise_plugin *plugin, struct mor_list *ret)
 		mor_list_append(ret, node);
 }
 
-void mor_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error)
+void mor_plugin_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error)
 {
 	struct mor_list *node;
 

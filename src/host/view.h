@@ -7,9 +7,9 @@
 
 #include "base/list.h"
 
-void mor_view_answered(void *arg, const mortise_error *error); /* the link's on_view */
+void mor_plugin_view_answered(void *arg, const mortise_error *error); /* the link's on_view */
 /* The process is gone: what it was ordered goes to `ret`; fails once the state has moved. */
-void mor_view_take(mortise_plugin *plugin, struct mor_list *ret);
-void mor_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error);
+void mor_plugin_view_take(mortise_plugin *plugin, struct mor_list *ret);
+void mor_plugin_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error);
 
 #endif
