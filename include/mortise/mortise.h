@@ -316,7 +316,8 @@ enum mortise_call_flags {
 typedef struct mortise_call_options {
 	size_t size;
 	uint32_t timeout_ms; /* counted from the last byte written; 0: the dialect's or configuration's */
-	uint32_t queue_ms;   /* until the last byte is written; 0: no limit                             */
+	uint32_t queue_ms;   /* until the last byte is written; 0: no limit, as long as the plugin has taken
+				bytes within timeout_ms                                                 */
 	uint64_t flags;      /* enum mortise_call_flags */
 	mortise_reply_fn *on_reply;
 	void *arg;

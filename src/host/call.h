@@ -53,6 +53,7 @@ struct mortise_call {
 	uint64_t flags;
 	int64_t id;
 	uint64_t begin, end;          /* link->queued before and after it was given to the link */
+	uint64_t taken;               /* link->written when due_ms was set, while it is written */
 	uint64_t older;               /* link->older when its last byte was written */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
@@ -127,6 +128,9 @@ mortise_call *mor_call_only(mortise_plugin *plugin);
 uint32_t mor_call_limit_ms(const mortise_call *call);
 /* The call's time is up in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
+/* The first call that is not written to its end: where it has no queue_ms, its time limit runs from the last byte that the plugin
+ * took. Else one that reads nothing would be waited for without end. */
+void mor_call_watch_writing(mortise_plugin *plugin);
 /* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call);
 /* Out of the queue, where it waits in one. */

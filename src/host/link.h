@@ -53,7 +53,7 @@ struct mor_link_events {
 	void (*on_fault)(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 	void (*on_noise)(void *arg, struct mor_slice bytes, uint64_t count);
 	void (*on_stderr)(void *arg, struct mor_slice line);
-	void (*on_written)(void *arg, uint64_t total); /* bytes since start that the pipe has taken     */
+	void (*on_written)(void *arg, uint64_t total); /* bytes since start that the pipe has taken; also when it takes none */
 	/* stdout ended, or the plugin closed its stdin, while the process still runs: "closed its stdout".
 	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
 	void (*on_broken)(void *arg, const char *what);

@@ -305,6 +305,22 @@ void mor_call_pump(mortise_plugin *plugin)
 
 /* ---- out of the link ---- */
 
+void mor_call_watch_writing(mortise_plugin *plugin)
+{
+	uint64_t taken = plugin->life.link->written;
+
+	MOR_LIST_EACH(node, after, &plugin->writing) {
+		mortise_call *call = mor_container_of(node, mortise_call, node);
+
+		if (call->state == MOR_CALL_LATE)
+			continue;
+		if (!call->queue_ms && !(call->due_ms && call->taken == taken))
+			mor_call_set_due(call, mor_call_limit_ms(call));
+		call->taken = taken;
+		return;
+	}
+}
+
 void mor_call_written(mortise_plugin *plugin, uint64_t total)
 {
 	/* Time limits count from now, not from before the callbacks that have run in this dispatch. */
@@ -312,8 +328,10 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 	while (!mor_list_empty(&plugin->writing)) {
 		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);
 
-		if (call->end > total)
+		if (call->end > total) {
+			mor_call_watch_writing(plugin);
 			return;
+		}
 		mor_list_remove(&call->node);
 		mor_list_append(&plugin->flight, &call->node);
 		if (call->state == MOR_CALL_LATE)

@@ -156,7 +156,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	mortise_host *host = plugin->host;
 	enum mor_call_purpose purpose = call->purpose;
 	mortise_reply_fn *fn = call->on_reply;
-	bool sent = call->state == MOR_CALL_WRITING || call->state == MOR_CALL_SENT;
+	bool writing = call->state == MOR_CALL_WRITING, sent = writing || call->state == MOR_CALL_SENT;
 
 	if (call->state == MOR_CALL_DOOMED) {
 		settle_doomed(call, verdict);
@@ -197,6 +197,8 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 	/* A ghost belongs to the plugin's lists now, and the callback may have ended the plugin. */
 	if (!keep_slot)
 		mor_call_recycle(host, call);
+	if (writing && plugin->life.link)
+		mor_call_watch_writing(plugin); /* the next one's time begins */
 	if (plugin->pool || !mor_list_empty(&plugin->queue))
 		mor_call_pump(plugin);
 }
@@ -319,6 +321,16 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
+/* It takes no more of the request than its pipe holds. Not of queue_ms: for the embedder that call is under way. */
+static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error *error)
+{
+	const mortise_plugin *plugin = call->plugin;
+
+	mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)",
+		 plugin->session.name, call->name, ms, call->name);
+	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
+}
+
 static void timed_out(mortise_call *call, uint32_t ms)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -326,7 +338,10 @@ static void timed_out(mortise_call *call, uint32_t ms)
 	mortise_error error;
 
 	plugin->counters.timeouts++;
-	describe_timeout(call, ms, &error);
+	if (call->state == MOR_CALL_SENT)
+		describe_timeout(call, ms, &error);
+	else
+		describe_stall(call, ms, &error);
 	call->in_hand = true;
 	mor_call_send_cancel(call);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
@@ -403,6 +418,8 @@ static void call_time_is_up(mortise_call *call, int64_t now)
 	call->due_ms = 0;
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
+	else if (call->state == MOR_CALL_WRITING && !call->queue_ms)
+		timed_out(call, mor_call_limit_ms(call));
 	else if (call->state != MOR_CALL_SENT)
 		queue_timed_out(call);
 	else if (deadline_of(call) > now)

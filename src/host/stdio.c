@@ -217,7 +217,7 @@ static void write_queue(struct stdio_link *s)
 		if (s->close_wanted)
 			close_in_now(s);
 	}
-	if (n > 0)
+	if (n > 0 || n == -EAGAIN)
 		s->link.events->on_written(s->link.arg, s->link.written);
 }
 

@@ -198,6 +198,21 @@ class PluginErrors(Case):
         self.assertTrue(done.err.startswith("timeout: f.txt: "), done.err)
         self.assertEqual(self.one("hang", "--timeout", "extractor.extract=300ms").code, 6)
 
+    def test_a_plugin_that_does_not_read(self):
+        """More than its pipe holds: the time limit runs although the request was never written to its end."""
+        self.file("large.bin", b"\x7f" * 1000000)
+        plugin = self.file("deaf.py", """
+import json, os, sys, time
+for line in iter(lambda: os.read(0, 65536), b""):
+    asked = json.loads(line)
+    result = {"name": "deaf", "version": "1.0.0", "interfaces": ["content_extractor_v1"], "supported": True, "status": "ok"}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}), flush=True)
+    if asked["method"] == "extractor.supports":
+        time.sleep(1000)
+""")
+        done = self.fails(6, "timeout", "extract", "large.bin", "--timeout", "300ms", "-d", "yams", "--", PYTHON, plugin)
+        self.assertIn("could not be written: the plugin has read nothing for 300 ms", done.err)
+
     def test_crash(self):
         done = self.one("crash")
         self.assertEqual((done.code, len(done.error_lines)), (7, 1), done.err)

@@ -99,6 +99,7 @@ struct proc {
 	bool stderr_waits, shuts_stdout, stdout_shut, breaks_stdin, ends;
 	unsigned end_kind;
 	int64_t heard_ms;          /* when the host last got bytes of it */
+	int64_t taken_ms;          /* when it last took bytes of the host's */
 };
 
 struct call {

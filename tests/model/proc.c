@@ -34,6 +34,7 @@ static void written(struct proc *p, uint64_t total)
 	if (p->in_closed || p->dead || total < p->link.written)
 		return;
 	p->link.written = total < p->link.queued ? total : p->link.queued;
+	p->taken_ms = mor_loop_now_ms(p->link.loop);
 	call_written(p);
 	if (p->link.written == p->link.queued && p->close_wanted)
 		close_in_now(p);
@@ -50,6 +51,8 @@ static void on_flush(struct mor_task *task)
 		written(p, total);
 	else if (p->link.written == p->link.queued && p->close_wanted && !p->in_closed)
 		close_in_now(p);
+	else if (p->link.written < p->link.queued && !p->in_closed && !p->dead)
+		p->link.events->on_written(p->link.arg, p->link.written); /* its pipe is full */
 }
 
 void proc_take(struct proc *p, size_t bytes)

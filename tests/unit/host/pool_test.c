@@ -355,6 +355,36 @@ static void what_was_not_sent_is_tried_elsewhere(void **state)
 	rig_close(&rig);
 }
 
+/* Without queue_ms its time limit runs from the last byte that the worker took; what waits behind it goes to the next process. */
+static void whoever_reads_nothing_is_not_waited_for(void **state)
+{
+	struct rig rig = { .workers = 1 };
+	struct got got = { 0 }, next = { 0 };
+	struct script_link *first;
+
+	(void)state;
+	rig_open(&rig);
+	warm_up(&rig);
+	first = process(&rig, 0);
+	first->stuck = true;
+	call(&rig, &got);
+	call(&rig, &next);
+	pass(&rig, 29000);
+	first->link.events->on_written(first->link.arg, ++first->link.written);
+	pass(&rig, 29000);
+	expect_waiting(&got);
+	pass(&rig, 1001);
+	expect(&got, MORTISE_ETIMEOUT);
+	assert_non_null(strstr(got.error.text, "the plugin has read nothing for 30000 ms"));
+	for (int i = 0; i < 60 && process(&rig, 0) == first; i++)
+		pass(&rig, 1000);
+	die(&rig, 0);
+	pass(&rig, 1000);
+	assert_true(serve(&rig, 0));
+	expect(&next, MORTISE_OK);
+	rig_close(&rig);
+}
+
 /* "retries": 0. What never left the host may be given to another; what may have been read, even in part, may not. */
 static void only_what_was_not_written_is_sent_again(void **state)
 {
@@ -545,6 +575,7 @@ int main(void)
 		MOR_TEST(workers_that_drain_come_back),
 		MOR_TEST(queue_ms_runs_in_the_pool),
 		MOR_TEST(queue_ms_goes_on_in_the_worker),
+		MOR_TEST(whoever_reads_nothing_is_not_waited_for),
 		MOR_TEST(a_ghost_takes_a_slot),
 		MOR_TEST(the_queue_is_bounded),
 		MOR_TEST(a_broken_pipe_takes_nothing),

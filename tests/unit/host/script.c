@@ -35,9 +35,8 @@ static void on_flush(struct mor_task *task)
 {
 	struct script_link *s = mor_container_of(task, struct script_link, flush);
 
-	if (s->stuck)
-		return;
-	s->link.written = s->link.queued;
+	if (!s->stuck)
+		s->link.written = s->link.queued;
 	s->link.events->on_written(s->link.arg, s->link.written);
 }
 
