@@ -77,8 +77,6 @@ static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *fa
 
 	if (confined && !leads_session ? setsid() < 0 : setpgid(0, 0) < 0)
 		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "no process group of its own");
-	if (confined)
-		umask(022);
 	return 0;
 }
 
@@ -218,6 +216,8 @@ int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 	unsigned namespaces = 0;
 
 	*ret = (struct mor_launched){ .pid = -1, .channel = -1 };
+	if (confined)
+		umask(022); /* the plugin's, and that of the root that is made for it */
 	leads_session = getsid(0) == getpid();
 	if (plan->level.flags & MOR_JAIL_PIDNS)
 		namespaces |= CLONE_NEWPID;

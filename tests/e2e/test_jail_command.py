@@ -84,6 +84,13 @@ class Jail(Case):
             return run, scratch, int(f.read().split()[0])
 
     @at_each_level
+    def test_umask_of_whoever_calls(self, level):
+        """The directories of the root that is made for it can be entered all the same; its own is 022."""
+        done = subprocess.run([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "umask"], env=self.env, cwd=self.dir,
+                              stdin=subprocess.DEVNULL, capture_output=True, umask=0o177, timeout=LIMIT, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"0022\n"), done.stderr)
+
+    @at_each_level
     def test_killed_guardian_leaves_no_scratch(self, level):
         """Nobody is left who could remove it but the host."""
         run, scratch, guardian = self.with_scratch(level)
