@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "host/env.h"
 #include "host/plugin.h"
+#include "host/sandbox.h"
 
 static const char *const clean_names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE",
 					   "TZ",   "TERM", "TMPDIR", NULL };
@@ -216,7 +217,7 @@ char **mor_env_build(const mortise_plugin *plugin)
 	else
 		put_base(&env, base_of(plugin));
 	if (base_of(plugin) == JAIL &&
-	    mor_policy_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
+	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
 		put_entry(&env, SAFE_PATH);
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	if (base_of(plugin) != BARE)

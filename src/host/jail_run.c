@@ -24,7 +24,7 @@
 #include "host/env.h"
 #include "host/host.h"
 #include "host/options.h"
-#include "host/policy.h"
+#include "host/sandbox.h"
 #include "manifest/manifest.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
@@ -33,7 +33,7 @@
 #include "undo/scratch.h"
 
 /* One run under way. */
-struct run {
+struct jail_run {
 	const mortise_jail_options *opt;
 	mortise_jail_result *ret; /* as this library knows it */
 	mortise_error *err;
@@ -45,7 +45,7 @@ struct run {
 	char scratch[64];   /* that it will remove */
 };
 
-static void run_fini(struct run *run)
+static void run_fini(struct jail_run *run)
 {
 	mor_fd_close(&run->socket);
 	mor_fd_close(&run->plan);
@@ -56,7 +56,7 @@ static void run_fini(struct run *run)
 
 /* ---- what is asked for ---- */
 
-static int read_policy(struct run *run)
+static int read_policy(struct jail_run *run)
 {
 	const char *const *pair = run->opt->policy;
 	mortise_error why = { 0 };
@@ -82,7 +82,7 @@ static int read_policy(struct run *run)
 }
 
 /* An interpreter without its script can do nothing, and the script is what was asked for. */
-static int grant_script(struct run *run)
+static int grant_script(struct jail_run *run)
 {
 	size_t at = mor_manifest_script((const char *const *)run->argv);
 	char real[PATH_MAX];
@@ -93,7 +93,7 @@ static int grant_script(struct run *run)
 }
 
 /* Where we are, if that is inside the workspace: relative arguments then mean what they meant. */
-static const char *directory(const struct run *run, char here[PATH_MAX])
+static const char *directory(const struct jail_run *run, char here[PATH_MAX])
 {
 	const char *workspace = run->policy.workspace;
 	size_t len = workspace ? strlen(workspace) : 0;
@@ -106,7 +106,7 @@ static const char *directory(const struct run *run, char here[PATH_MAX])
 }
 
 /* The program as it will be called from where it runs: the one that is meant is the one that is seen from here. */
-static const char *program(const struct run *run, char whole[PATH_MAX])
+static const char *program(const struct jail_run *run, char whole[PATH_MAX])
 {
 	const char *name = run->opt->argv[0], *dir;
 	char here[PATH_MAX];
@@ -119,7 +119,7 @@ static const char *program(const struct run *run, char whole[PATH_MAX])
 	return whole;
 }
 
-static int resolve_as(struct run *run, const char *const *argv)
+static int resolve_as(struct jail_run *run, const char *const *argv)
 {
 	struct mor_command command = { .argv = argv };
 	struct mor_exec_failure failure = { 0 };
@@ -130,7 +130,7 @@ static int resolve_as(struct run *run, const char *const *argv)
 	return r < 0 ? mor_fail(run->err, r, "%s", failure.text) : grant_script(run);
 }
 
-static int resolve_program(struct run *run)
+static int resolve_program(struct jail_run *run)
 {
 	char whole[PATH_MAX];
 	const char **argv;
@@ -149,16 +149,16 @@ static int resolve_program(struct run *run)
 	return r;
 }
 
-static int make_env(struct run *run)
+static int make_env(struct jail_run *run)
 {
 	char here[PATH_MAX];
-	bool hidden = mor_policy_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
+	bool hidden = mor_sandbox_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
 
 	run->env = mor_env_jail(hidden, run->opt->env);
 	return run->env ? 0 : mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
 }
 
-static int make_plan(struct run *run)
+static int make_plan(struct jail_run *run)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf plan = MOR_BUF_INIT;
 	char here[PATH_MAX];
@@ -191,7 +191,7 @@ static int move_descriptor_up(int *fd)
 	return 0;
 }
 
-static int spawn_helper(struct run *run, const char *helper, int theirs)
+static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 {
 	char *argv[] = { (char *)(uintptr_t)"mortise-jail", NULL }, *env[] = { NULL };
 	posix_spawn_file_actions_t actions;
@@ -224,7 +224,7 @@ static int spawn_helper(struct run *run, const char *helper, int theirs)
 	return r;
 }
 
-static int start_run(struct run *run)
+static int start_run(struct jail_run *run)
 {
 	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(run->opt->helper, fault);
@@ -247,7 +247,7 @@ static int start_run(struct run *run)
 
 /* ---- waiting for its end ---- */
 
-static void order(struct run *run, enum mor_order_kind kind)
+static void order(struct jail_run *run, enum mor_order_kind kind)
 {
 	struct mor_guard_order message = { .kind = kind };
 
@@ -255,7 +255,7 @@ static void order(struct run *run, enum mor_order_kind kind)
 	(void)send(run->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void woken(struct run *run)
+static void woken(struct jail_run *run)
 {
 	enum mortise_jail_order what;
 
@@ -269,7 +269,7 @@ static void woken(struct run *run)
 }
 
 /* The next record. 1, 0 at the end, or -errno. */
-static int receive_record(struct run *run, struct mor_record *record)
+static int receive_record(struct jail_run *run, struct mor_record *record)
 {
 	struct pollfd fds[2] = { { .fd = run->socket, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
 	ssize_t n;
@@ -302,7 +302,7 @@ static void keep_text(char *to, size_t size, const char *from, size_t from_size)
 	to[len] = '\0';
 }
 
-static int violated(struct run *run, const struct mor_record *record)
+static int violated(struct jail_run *run, const struct mor_record *record)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mortise_jail_result *ret = run->ret;
@@ -319,7 +319,7 @@ static int violated(struct run *run, const struct mor_record *record)
 	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
 }
 
-static int run_ended(struct run *run, const struct mor_record *record)
+static int run_ended(struct jail_run *run, const struct mor_record *record)
 {
 	mortise_jail_result *ret = run->ret;
 
@@ -334,7 +334,7 @@ static int run_ended(struct run *run, const struct mor_record *record)
 }
 
 /* What only exec could tell; in the words that a plugin's start would have. */
-static int exec_failed(struct run *run, const struct mor_record *record)
+static int exec_failed(struct jail_run *run, const struct mor_record *record)
 {
 	const struct mor_command command = { .argv = (const char *const *)run->argv };
 	struct mor_exec_failure failure = { 0 };
@@ -343,7 +343,7 @@ static int exec_failed(struct run *run, const struct mor_record *record)
 	return mor_fail(run->err, r, "%s", failure.text);
 }
 
-static int take_record(struct run *run, const struct mor_record *record, bool *ret_done)
+static int take_record(struct jail_run *run, const struct mor_record *record, bool *ret_done)
 {
 	int text = (int)strnlen(record->text, sizeof(record->text));
 
@@ -366,7 +366,7 @@ static int take_record(struct run *run, const struct mor_record *record, bool *r
 }
 
 /* Once the socket is at its end the guardian is ending too: it holds the only other end. */
-static int wait_for_end(struct run *run)
+static int wait_for_end(struct jail_run *run)
 {
 	struct mor_record record = { 0 };
 	bool done = false;
@@ -390,7 +390,7 @@ static int wait_for_end(struct run *run)
 
 static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err)
 {
-	__attribute__((cleanup(run_fini))) struct run run = {
+	__attribute__((cleanup(run_fini))) struct jail_run run = {
 		.opt = opt, .ret = ret, .err = err, .socket = -1, .plan = -1, .policy = MOR_POLICY_INIT
 	};
 	int r;

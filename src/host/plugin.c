@@ -17,6 +17,7 @@
 #include "host/owner.h"
 #include "host/plugin.h"
 #include "host/request.h"
+#include "host/sandbox.h"
 #include "host/settings.h"
 #include "host/view.h"
 
@@ -85,7 +86,7 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 	};
 	r = mor_plugin_read_settings(plugin, err);
 	if (r == 0)
-		r = mor_policy_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED, &plugin->policy, err);
+		r = mor_sandbox_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED, &plugin->policy, err);
 	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
 }
 

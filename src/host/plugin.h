@@ -20,9 +20,9 @@
 #include "host/keep.h"
 #include "host/life.h"
 #include "host/link.h"
-#include "host/policy.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
+#include "policy/policy.h"
 #include "proc/proc.h"
 
 struct mor_counters {

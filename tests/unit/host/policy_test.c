@@ -7,6 +7,7 @@
 #include "host/env.h"
 #include "host/host.h"
 #include "host/plugin.h"
+#include "host/sandbox.h"
 
 #define RUN "[plugin]\ncommand = \"./x\"\n"
 
@@ -20,7 +21,7 @@ static int load(const char *toml, const char *set, bool confined, struct mor_pol
 	put("p/mortise.toml", toml);
 	*m = NULL;
 	r = mor_manifest_load(&query, m, err);
-	return r < 0 ? r : mor_policy_load(*m, confined, ret, err);
+	return r < 0 ? r : mor_sandbox_load(*m, confined, ret, err);
 }
 
 static const char *warning(const struct mor_manifest *m)
@@ -143,21 +144,21 @@ static void test_modules(void **state)
 
 	(void)state;
 	put("s/x.py", "");
-	assert_true(mor_policy_hides_modules(&p, script, NULL));
-	assert_true(mor_policy_hides_modules(&p, inline_code, NULL));
+	assert_true(mor_sandbox_hides_modules(&p, script, NULL));
+	assert_true(mor_sandbox_hides_modules(&p, inline_code, NULL));
 	assert_non_null(realpath("s/x.py", real));
 	assert_int_equal(mor_policy_set(&p, "read", real, NULL), 0); /* the file itself is not its directory */
-	assert_true(mor_policy_hides_modules(&p, script, NULL));
+	assert_true(mor_sandbox_hides_modules(&p, script, NULL));
 	assert_non_null(realpath("s", real));
 	assert_int_equal(mor_policy_set(&p, "plugin_dir", real, NULL), 0);
-	assert_false(mor_policy_hides_modules(&p, script, NULL));
-	assert_true(mor_policy_hides_modules(&p, inline_code, NULL));
-	assert_false(mor_policy_hides_modules(&p, inline_code, "s"));
+	assert_false(mor_sandbox_hides_modules(&p, script, NULL));
+	assert_true(mor_sandbox_hides_modules(&p, inline_code, NULL));
+	assert_false(mor_sandbox_hides_modules(&p, inline_code, "s"));
 	/* A name that only begins the same is another directory. */
 	snprintf(path, sizeof(path), "%sx", real);
 	assert_false(mor_policy_covers(&p, path));
 	p.level = MOR_LEVEL_GUARDED;
-	assert_false(mor_policy_hides_modules(&p, script, NULL));
+	assert_false(mor_sandbox_hides_modules(&p, script, NULL));
 	mor_policy_fini(&p);
 }
 
@@ -172,7 +173,7 @@ static void test_script(void **state)
 	(void)state;
 	put("s/x.py", "");
 	assert_int_equal(mor_manifest_load(&query, &m, NULL), 0);
-	assert_int_equal(mor_policy_load(m, false, &p, NULL), 0);
+	assert_int_equal(mor_sandbox_load(m, false, &p, NULL), 0);
 	expect_path(p.read_paths[0], "@/s/x.py");
 	assert_null(p.read_paths[1]);
 	assert_null(p.plugin_dir);
@@ -193,7 +194,7 @@ static void test_plugin_toml_never_spawns(void **state)
 	put("p/mortise.toml", RUN);
 	assert_int_equal(mor_manifest_load(&query, &m, NULL), 0);
 	m->file = mor_strdup("/x/plugin.toml");
-	assert_int_equal(mor_policy_load(m, true, &p, &err), MORTISE_EINVAL);
+	assert_int_equal(mor_sandbox_load(m, true, &p, &err), MORTISE_EINVAL);
 	assert_non_null(strstr(err.text, "cannot be granted"));
 	mor_manifest_free(m);
 }
@@ -224,7 +225,7 @@ static void test_second_file_grants_nothing(void **state)
 		put("p/mortise.toml", cases[i].toml);
 		assert_int_equal(mor_manifest_load(&query, &m, NULL), 0);
 		m->file = mor_strdup("/x/plugin.toml");
-		assert_int_equal(mor_policy_load(m, cases[i].confined, &p, NULL), cases[i].status);
+		assert_int_equal(mor_sandbox_load(m, cases[i].confined, &p, NULL), cases[i].status);
 		mor_policy_fini(&p);
 		mor_manifest_free(m);
 	}

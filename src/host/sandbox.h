@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From settings of [sandbox] to a policy: one way for every source of them. */
-#ifndef MOR_HOST_POLICY_H
-#define MOR_HOST_POLICY_H
+#ifndef MOR_HOST_SANDBOX_H
+#define MOR_HOST_SANDBOX_H
 
 #include <stdbool.h>
 
 #include <mortise/mortise.h>
 
-#include "policy/policy.h"
 #include "manifest/manifest.h"
+#include "policy/policy.h"
 
 /* `confined`: what the dialect wants where nothing is said. MORTISE_EMANIFEST with file and line; MORTISE_EINVAL where
  * --set is at fault. Adds warnings to the manifest: paths that do not exist, rules that nothing enforces, unconfined. */
-int mor_policy_load(struct mor_manifest *manifest, bool confined, struct mor_policy *ret, mortise_error *err);
+int mor_sandbox_load(struct mor_manifest *manifest, bool confined, struct mor_policy *ret, mortise_error *err);
 
 /* Whether an interpreter would look for modules in a directory that the policy does not let it read: that of its script
  * or, without one, `cwd` (NULL: ours). Python can be told not to (PYTHONSAFEPATH). */
-bool mor_policy_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd);
+bool mor_sandbox_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings that won, key by key in the order of the table, into the policy. */
-#include "host/policy.h"
+#include "host/sandbox.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static int fill_places(const struct mor_manifest *m, struct mor_policy *policy)
 	return r < 0 ? r : grant_script(m, policy);
 }
 
-bool mor_policy_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd)
+bool mor_sandbox_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd)
 {
 	size_t at = mor_manifest_script(argv);
 	char real[PATH_MAX], *slash;
@@ -151,7 +151,7 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 	return mor_policy_confined(policy) ? warn_missing(m, policy) : 0;
 }
 
-int mor_policy_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
+int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
 {
 	struct mor_policy policy = {
 		.source = source_of(m->file),
