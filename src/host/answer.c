@@ -163,7 +163,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 	call->in_hand = true; /* whoever is warned of it may release the plugin */
 	verdict.status = judge_result(call, result, &verdict, &next, &error);
 	if (mor_buf_failed(&next)) /* without it the result would look like the last page */
-		verdict.status = mor_fail(&error, MORTISE_ENOMEM, "out of memory");
+		verdict.status = mor_fail_memory(&error);
 	verdict.next = mor_buf_view(&next);
 	if (verdict.status < 0) {
 		verdict.keep = false;
@@ -247,7 +247,7 @@ static void on_sync_reply(const mortise_reply *reply, void *arg)
 	if (reply->error)
 		sync->error = *reply->error;
 	if (text.text && !(sync->text = mor_strndup(text.text, text.len)))
-		sync->status = mor_fail(&sync->error, MORTISE_ENOMEM, "out of memory");
+		sync->status = mor_fail_memory(&sync->error);
 }
 
 static int run_until_done(mortise_host *host, mortise_call *call, struct sync *sync)

@@ -214,7 +214,7 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 	int r;
 
 	if (!call)
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+		return mor_fail_memory_of(err, plugin->session.name);
 	call->flags = opt->flags | (started->row->flags & MOR_M_NOTE ? MORTISE_NOTIFY : 0);
 	call->queue_ms = opt->queue_ms;
 	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
@@ -267,7 +267,7 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 	int r;
 
 	if (!call)
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+		return mor_fail_memory_of(err, plugin->session.name);
 	call->purpose = purpose;
 	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.asks & MOR_ASK_BUSY);
 	if (row->flags & MOR_M_NOTE)

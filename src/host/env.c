@@ -74,13 +74,6 @@ static bool is_named(const char *const *names, const char *entry)
 	return false;
 }
 
-void mor_env_free(char **list)
-{
-	for (char **entry = list; entry && *entry; entry++)
-		mor_free(*entry);
-	mor_free(list);
-}
-
 /* Where Python may not read the directory of its script it must not look for modules there: the jail would end it. */
 #define SAFE_PATH "PYTHONSAFEPATH=1"
 
@@ -170,7 +163,7 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 	}
 	if (!env.failed)
 		return env.list;
-	mor_env_free(env.list);
+	mor_texts_free(env.list);
 	return NULL;
 }
 
@@ -227,7 +220,7 @@ char **mor_env_build(const mortise_plugin *plugin)
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
 		put_manifest(&env, plugin, *entry);
 	if (env.failed) {
-		mor_env_free(env.list);
+		mor_texts_free(env.list);
 		return NULL;
 	}
 	return env.list;

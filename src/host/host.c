@@ -85,7 +85,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	}
 	if (!host || !host->owner || (opt.jail_helper && !host->helper)) {
 		free_host(host);
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	r = mor_loop_new(loop_flags, &host->loop);
 	if (r < 0) {

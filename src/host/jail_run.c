@@ -51,7 +51,7 @@ static void run_fini(struct jail_run *run)
 	mor_fd_close(&run->plan);
 	mor_policy_fini(&run->policy);
 	mor_program_argv_free(run->argv);
-	mor_env_free(run->env);
+	mor_texts_free(run->env);
 }
 
 /* ---- what is asked for ---- */
@@ -141,7 +141,7 @@ static int resolve_program(struct jail_run *run)
 		count++;
 	argv = mor_alloc((count + 1) * sizeof(*argv));
 	if (!argv)
-		return mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(run->err);
 	memcpy(argv, run->opt->argv, (count + 1) * sizeof(*argv));
 	argv[0] = program(run, whole);
 	r = resolve_as(run, argv);
@@ -155,7 +155,7 @@ static int make_env(struct jail_run *run)
 	bool hidden = mor_sandbox_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
 
 	run->env = mor_env_jail(hidden, run->opt->env);
-	return run->env ? 0 : mor_fail(run->err, MORTISE_ENOMEM, "out of memory");
+	return run->env ? 0 : mor_fail_memory(run->err);
 }
 
 static int make_plan(struct jail_run *run)
@@ -171,7 +171,7 @@ static int make_plan(struct jail_run *run)
 	int r = mor_plan_make(&plan, &command, &run->policy);
 
 	if (r < 0)
-		return mor_fail(run->err, r, "out of memory");
+		return mor_fail_memory(run->err);
 	run->plan = mor_plan_memfd(&plan);
 	return run->plan < 0 ? mor_fail_errno(run->err, MORTISE_ESYSTEM, -run->plan, "the plan for mortise-jail") : 0;
 }

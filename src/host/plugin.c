@@ -95,7 +95,7 @@ static void free_plugin(mortise_plugin *plugin)
 	for (size_t i = 0; i < plugin->timeout_count; i++)
 		mor_free(plugin->timeouts[i].method);
 	mor_free(plugin->timeouts);
-	mor_env_free(plugin->env);
+	mor_texts_free(plugin->env);
 	mor_life_fini(&plugin->life);
 	mor_free(plugin->said_name);
 	mor_call_table_fini(&plugin->table);
@@ -144,13 +144,13 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 
 	plugin->flags = opt->flags;
 	if (reserve_timers(plugin) < 0)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = load_manifest(plugin, opt, err);
 	if (r < 0)
 		return r;
 	plugin->env = mor_env_build(plugin);
 	if (!plugin->env)
-		return mor_fail(err, MORTISE_ENOMEM, "%s: out of memory", plugin->session.name);
+		return mor_fail_memory_of(err, plugin->session.name);
 	plugin->on_event = opt->on_event;
 	plugin->on_request = opt->on_request;
 	plugin->arg = opt->arg;
@@ -179,7 +179,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 		return r;
 	plugin = mor_zalloc(sizeof(*plugin));
 	if (!plugin)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	plugin->host = host;
 	mor_life_begin(plugin);
 	plugin->owner = mor_owner_ref(host->owner);

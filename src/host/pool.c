@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pool as the embedder holds it: making, calling, stopping and freeing it. */
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "host/options.h"
 #include "host/plugin.h"
@@ -60,16 +59,16 @@ int mortise_pool_new(mortise_host *host, const mortise_plugin_options *plugin_op
 		return r;
 	pool = mor_zalloc(sizeof(*pool));
 	if (!pool)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	pool->host = host;
-	pool->count = opt.workers ? opt.workers : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	pool->count = opt.workers ? opt.workers : mor_processors();
 	pool->retries = opt.retries;
 	pool->max_queue = opt.max_queue ? opt.max_queue : 65536;
 	mor_list_init(&pool->node);
 	mor_list_init(&pool->jobs);
 	mor_list_init(&pool->given);
 	pool->workers = mor_zalloc(pool->count * sizeof(mortise_plugin *));
-	r = pool->workers ? make_workers(pool, plugin_opt, err) : mor_fail(err, MORTISE_ENOMEM, "out of memory");
+	r = pool->workers ? make_workers(pool, plugin_opt, err) : mor_fail_memory(err);
 	if (r < 0) {
 		mortise_pool_free(pool);
 		return r;
@@ -177,11 +176,11 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 		return r;
 	job = mor_pool_job_new(pool, action, params, &opt);
 	if (!job)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	r = mor_pool_job_wait(job);
 	if (r < 0) {
 		mor_pool_job_free(job);
-		return mor_fail(err, r, "out of memory");
+		return mor_fail_memory(err);
 	}
 	return 0;
 }

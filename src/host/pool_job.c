@@ -153,7 +153,7 @@ static void requeue_job(struct mor_pool_job *job)
 		job->pool->last_back = job;
 		return;
 	}
-	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory", job->worker->session.name);
+	mor_fail_memory_of(&error, job->worker->session.name);
 	mor_pool_job_fail(job, &error, (struct mor_slice){ 0 });
 }
 

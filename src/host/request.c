@@ -355,7 +355,7 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, c
 			mor_client_answered(plugin, row, false);
 			release_request(request);
 		}
-		mor_request_refuse(plugin, message->id, batch, -32603, "out of memory");
+		mor_request_refuse(plugin, message->id, batch, -32603, mortise_status_text(MORTISE_ENOMEM));
 	}
 	mor_free(method);
 }

@@ -36,7 +36,7 @@ int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
 	if (!rows) {
 		mor_free(plugin->own_dialect);
 		plugin->own_dialect = NULL;
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (is_met(plugin, all->methods[i].when))

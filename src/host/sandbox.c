@@ -176,7 +176,7 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 		if (r == 0)
 			r = warn_all(m, &policy);
 		if (r < 0)
-			mor_fail(err, r, "out of memory");
+			mor_fail_memory(err);
 	}
 	if (r == 0)
 		*ret = policy;

@@ -67,7 +67,7 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 		return 0;
 	plugin->timeouts = mor_zalloc(count * sizeof(*plugin->timeouts));
 	if (!plugin->timeouts)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
 		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
 		struct mor_timeout *timeout = &plugin->timeouts[plugin->timeout_count];
@@ -80,7 +80,7 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 			return r;
 		timeout->method = mor_strdup(setting->key);
 		if (!timeout->method)
-			return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+			return mor_fail_memory(err);
 		plugin->timeout_count++;
 	}
 	return 0;

@@ -18,8 +18,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "host/options.h"
 #include "undo/scratch.h"
@@ -40,14 +42,6 @@ struct mortise_undo {
 	mortise_undo_result result;
 	pid_t pid; /* whose it is: a forked child has a copy */
 };
-
-static char *join_path(const char *dir, const char *name)
-{
-	struct mor_buf path = MOR_BUF_INIT;
-
-	mor_buf_printf(&path, "%s/%s", dir, name);
-	return mor_buf_detach(&path);
-}
 
 /* ---- telling ---- */
 
@@ -196,7 +190,7 @@ static void look_at_store(struct mortise_undo *undo, const char *parent, int dir
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return;
-	old.path = join_path(parent, name);
+	old.path = mor_path_join(parent, name);
 	status = old.path ? mor_undo_store_open(&old.store, old.path, LOCK_EX) : -ENOMEM;
 	if (status == 0 && strcmp(old.store.root, undo->store.root) == 0)
 		settle_store(&old);
@@ -213,26 +207,13 @@ static void look_around(struct mortise_undo *undo, const char *parent)
 	DIR *list = opendir(parent);
 
 	for (struct dirent *entry; list && (entry = readdir(list));)
-		if (strlen(entry->d_name) == DIGITS && strspn(entry->d_name, "0123456789abcdef") == DIGITS)
+		if (strlen(entry->d_name) == DIGITS && mor_hex_count(entry->d_name) == DIGITS)
 			look_at_store(undo, parent, dirfd(list), entry->d_name);
 	if (list)
 		closedir(list);
 }
 
 /* ---- a new one ---- */
-
-static int make_directories(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-			*slash = '/';
-			return -errno;
-		}
-		*slash = '/';
-	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
 
 static int make_store(struct mortise_undo *undo, const char *parent, const char *root, const char *name)
 {
@@ -243,8 +224,8 @@ static int make_store(struct mortise_undo *undo, const char *parent, const char 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
 	snprintf(text, sizeof(text), "%016llx", number);
-	undo->path = join_path(parent, text);
-	status = undo->path ? make_directories(undo->path) : -ENOMEM;
+	undo->path = mor_path_join(parent, text);
+	status = undo->path ? mor_dir_make_all(AT_FDCWD, undo->path, 0700) : -ENOMEM;
 	return status < 0 ? status : mor_undo_store_make(&undo->store, undo->path, root, name);
 }
 
@@ -270,7 +251,7 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 		return mor_fail_errno(err, MORTISE_ENOTFOUND, errno, "the workspace %s", opt.workspace);
 	undo = mor_zalloc(sizeof(*undo));
 	if (!undo)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	undo->store = (struct mor_undo_store)MOR_UNDO_STORE_INIT;
 	undo->on_note = opt.on_note;
 	undo->arg = opt.arg;

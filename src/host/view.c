@@ -77,7 +77,7 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 
 	if (!view) {
 		r = mor_buf_byte(texts, '\0');
-		return r < 0 ? mor_fail(err, r, "out of memory") : 0;
+		return r < 0 ? mor_fail_memory(err) : 0;
 	}
 	if (!view->stage)
 		return mor_fail(err, MORTISE_EINVAL, "%s: a view needs a stage", plugin->session.name);
@@ -90,7 +90,7 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 	if (r == 0)
 		add_directories(view, texts);
 	if (mor_buf_failed(texts))
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	return r;
 }
 
@@ -132,7 +132,7 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 		return r;
 	wait = mor_zalloc(sizeof(*wait));
 	if (!wait)
-		return mor_fail(err, MORTISE_ENOMEM, "out of memory");
+		return mor_fail_memory(err);
 	wait->done = done;
 	wait->arg = arg;
 	r = write_order(plugin, given ? &view : NULL, &wait->texts, err);

@@ -255,7 +255,7 @@ static void test_environment(void **state)
 	assert_false(has(env, "MOR_TEST_TOKEN=secret") || has(env, "LD_PRELOAD_NOT=x") || has(env, "PATH=/usr/bin:/bin"));
 	for (char **entry = env; *entry; entry++)
 		assert_true(strncmp(*entry, "HOME=", 5) != 0 && strncmp(*entry, "MOR_TEST_ABSENT", 15) != 0);
-	mor_env_free(env);
+	mor_texts_free(env);
 }
 
 static void expect_grace(const char *dialect, const char *set, uint32_t term_ms, uint32_t kill_ms)
