@@ -25,7 +25,7 @@ FENCE = re.compile(r"\s*(```|~~~)")
 APART = {
     "md": re.compile(r"\s*([|#<>]|\[[^\]]+\]:|---|===|!\[)|\t"),
     "man": re.compile(r"[#;!\[\]|:]|\t\t"),
-    "comment": re.compile(r"\s*([|#<>@]|----|\w+\.\w+: )|.*(\t|\S {2,}\S)"),
+    "comment": re.compile(r"\s*([|#<>@]|----)|.*(\t|\S {2,}\S)"),
 }
 KEEPS_END = ("  ", "\\", "++")  # a line end that is meant
 
@@ -170,8 +170,13 @@ def wrap_docstrings(text):
 # ---- C, before clang-format: it breaks a line without a look at the next, and knows no tables
 
 BLOCK = re.compile(r"(?ms)^([ \t]*)/\*(?!\*| clang-format| SPDX)((?:(?!\*/).)*)\*/[ \t]*$")
-TRAILING = re.compile(r"(?m)^([^\s/#}*].*;)[ \t]+/\* (.*) \*/$(?!\n[ \t]+(?:/\*|\*))")
-STRINGS = re.compile(r'(?m)^.*"(?:\n[ \t]*".*)+$')
+TRAILING = re.compile(
+    r"(?m)^([ \t]*)([^\s/#}*\"].*?(?:[;,]|[\w)]))[ \t]+/\* ((?:(?!\*/)[^\n]|\n[ \t]+(?!\*/))+?)\s*\*/[ \t]*$"
+)
+LITERAL = r'"(?:\\.|[^"\\\n])*"'
+STRINGS = re.compile(rf'(?m){LITERAL}(?:\n[ \t]*{LITERAL})*')
+# The end of a line of output stays one; "\x1" "b" is not "\x1b".
+KEEPS_APART = re.compile(r'\\(n|x[0-9a-fA-F]+|[0-7]{1,3})$')
 
 
 def wrap_block(found):
@@ -190,31 +195,60 @@ def wrap_block(found):
 
 
 def hoist(found):
-    """A comment behind a declaration, and too long for it: it goes above."""
-    declaration, comment = found.groups()
-    return found.group() if columns(found.group()) <= WIDTH else f"/* {comment} */\n{declaration}"
-
-
-def join_strings(found):
-    """Neighbours of a text that will be broken, so that no two words are left between two breaks."""
-    lines = found.group().split("\n")
-    if all(columns(line) <= WIDTH for line in lines):
+    """A comment behind a declaration, and too long for that place: it goes above."""
+    indent, code, comment = found.groups()
+    if all(columns(line) <= WIDTH for line in found.group().split("\n")) or "/*" in code or code.endswith("\\"):
         return found.group()
-    out = lines[:1]
-    for line in lines[1:]:
-        # The end of a line of output stays one; "\x1" "b" is not "\x1b".
-        if out[-1].endswith('"') and not re.search(r'\\(n|x[0-9a-fA-F]+|[0-7]+)"$', out[-1]):
-            out[-1] = out[-1][:-1] + line.lstrip()[1:]
-        else:
-            out.append(line)
-    return "\n".join(out)
+    # Blanks that only bring the end to the edge.
+    narrow = f"{found.group()[:found.end(3) - found.start()]} */"
+    if "\n" not in narrow and columns(narrow) <= WIDTH:
+        return narrow
+    comment = " ".join(line.strip(" \t*") for line in comment.split("\n"))
+    return f"{indent}/* {comment} */\n{indent}{code}"
 
 
-def prepare_c(text):
+def rebreak_strings(text, breaks):
+    """Texts with a line that is too long: neighbours become one, and are broken again if `breaks`."""
+
+    def rewritten(found):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        end = text.find("\n", found.end())
+        lines = text[begin : None if end < 0 else end].split("\n")
+        if all(columns(line) <= WIDTH for line in lines) or lines[0].lstrip().startswith(("#", "*", "/*")):
+            return found.group()
+        pieces = []
+        for literal in re.findall(LITERAL, found.group()):
+            if pieces and not KEEPS_APART.search(pieces[-1]):
+                pieces[-1] += literal[1:-1]
+            else:
+                pieces.append(literal[1:-1])
+        at = columns(text[begin : found.start()])
+        behind = 0 if end < 0 else end - found.end()
+        made = [
+            part for piece in pieces for part in (broken(piece, WIDTH - at - 2, behind) if breaks else [piece])
+        ]
+        return ("\n" + "\t" * (at // 8) + " " * (at % 8)).join(f'"{part}"' for part in made)
+
+    return STRINGS.sub(rewritten, text)
+
+
+def broken(piece, width, behind):
+    """At blanks, which stay at the ends of the parts; the last part leaves room for what is behind it."""
+    parts = [""]
+    words = re.findall(r"\S* ?", piece)[:-1]
+    for i, word in enumerate(words):
+        room = width - (behind if i == len(words) - 1 else 0)
+        if parts[-1] and len(parts[-1]) + len(word) > room:
+            parts.append("")
+        parts[-1] += word
+    return parts
+
+
+def prepare_c(text, breaks=False):
     off = r"(?s)(/\* clang-format off \*/.*?/\* clang-format on \*/)"
     pieces = re.split(off, text)
     for i in range(0, len(pieces), 2):
-        pieces[i] = BLOCK.sub(wrap_block, TRAILING.sub(hoist, STRINGS.sub(join_strings, pieces[i])))
+        pieces[i] = BLOCK.sub(wrap_block, TRAILING.sub(hoist, rebreak_strings(pieces[i], breaks)))
     return "".join(pieces)
 
 
