@@ -50,6 +50,7 @@ extern "C" {
 
 /* ---- Errors: one table gives the number, the kind, the text, the JSON-RPC code and the exit code. ---- */
 
+/* clang-format off */
 /*        name          value  kind                  text                                      json-rpc  exit */
 #define MORTISE_ERRORS(X) \
 	X(ENOMEM,         -1, "internal",          "out of memory",                            -32603,  1) \
@@ -81,6 +82,7 @@ enum mortise_status {
 #undef MORTISE_X
 	MORTISE_STATUS_FORCE_INT = 0x7fffffff
 };
+/* clang-format on */
 
 /* Lives on the caller's stack, owns nothing, 512 bytes for ever. */
 typedef struct mortise_error {

@@ -15,15 +15,21 @@ struct flag {
 	enum { ALONE, WITH_VALUE, JOINED, EITHER } form; /* EITHER: "-I dir" and "-Idir" */
 };
 
+/* clang-format off */
 static const struct flag kept[] = {
 	{ "-I", EITHER },         { "-D", EITHER },          { "-U", EITHER },         { "-isystem", EITHER },
-	{ "-iquote", EITHER },    { "-idirafter", EITHER },  { "-include", WITH_VALUE }, { "-imacros", WITH_VALUE },
+	{ "-iquote", EITHER },    { "-idirafter", EITHER },  { "-include", WITH_VALUE }, { "-imacros",
+	WITH_VALUE },
 	{ "-isysroot", WITH_VALUE }, { "--sysroot=", JOINED }, { "-std=", JOINED },    { "-x", EITHER },
 	{ "-nostdinc", ALONE },   { "-ansi", ALONE },        { "-m32", ALONE },        { "-m64", ALONE },
-	{ "-pthread", ALONE },    { "-fshort-enums", ALONE }, { "-funsigned-char", ALONE }, { "-fsigned-char", ALONE },
-	{ "-fms-extensions", ALONE }, { "-fopenmp", ALONE }, { "-fgnu89-inline", ALONE }, { "-ffreestanding", ALONE },
-	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir", WITH_VALUE },
+	{ "-pthread", ALONE },    { "-fshort-enums", ALONE }, { "-funsigned-char", ALONE }, { "-fsigned-char",
+	ALONE },
+	{ "-fms-extensions", ALONE }, { "-fopenmp", ALONE }, { "-fgnu89-inline", ALONE }, { "-ffreestanding",
+	ALONE },
+	{ "-O", JOINED },         { "--target=", JOINED },   { "-target", WITH_VALUE }, { "-resource-dir",
+	WITH_VALUE },
 };
+/* clang-format on */
 
 /* Warnings are the build's business; errors are ours. Headers that were generated show their metadata to Kythe alone. And clang need not search the whole PATH for CUDA and ROCm, which no C
  * needs: each name that it does not find would be dropped again with the view. */
@@ -133,13 +139,19 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 /* Of sources that are not C, by -x or by their name. */
 static const struct {
 	const char *mark, *language;
+/* clang-format off */
 } others[] = {
-	{ "c++", "C++" }, { "objective-c", "Objective-C" }, { "cuda", "CUDA" }, { "hip", "HIP" }, { "cl", "OpenCL" },
-	{ ".cc", "C++" }, { ".cp", "C++" }, { ".cxx", "C++" }, { ".cpp", "C++" }, { ".CPP", "C++" }, { ".c++", "C++" }, { ".C", "C++" },
-	{ ".hh", "C++" }, { ".hpp", "C++" }, { ".hxx", "C++" }, { ".h++", "C++" }, { ".H", "C++" }, { ".ii", "C++" },
-	{ ".m", "Objective-C" }, { ".mi", "Objective-C" }, { ".mm", "Objective-C++" }, { ".M", "Objective-C++" },
+	{ "c++", "C++" }, { "objective-c", "Objective-C" }, { "cuda", "CUDA" }, { "hip", "HIP" }, { "cl",
+	"OpenCL" },
+	{ ".cc", "C++" }, { ".cp", "C++" }, { ".cxx", "C++" }, { ".cpp", "C++" }, { ".CPP", "C++" }, { ".c++",
+	"C++" }, { ".C", "C++" },
+	{ ".hh", "C++" }, { ".hpp", "C++" }, { ".hxx", "C++" }, { ".h++", "C++" }, { ".H", "C++" }, { ".ii",
+	"C++" },
+	{ ".m", "Objective-C" }, { ".mi", "Objective-C" }, { ".mm", "Objective-C++" }, { ".M",
+	"Objective-C++" },
 	{ ".cu", "CUDA" }, { ".cl", "OpenCL" },
 };
+/* clang-format on */
 
 /* -x LANGUAGE or -xLANGUAGE, the last one; NULL: it goes by the name. */
 static const char *forced_language(const tenon_unit *unit)

@@ -10,7 +10,8 @@ const SAY_EVERY_MS = 2000; // progress, while a long walk lasts
 
 function resolve(given) {
   const text = String(given ?? '~').trim() || '~';
-  return path.resolve(os.homedir(), text === '~' || text.startsWith('~/') ? path.join(os.homedir(), text.slice(1)) : text);
+  const at_home = text === '~' || text.startsWith('~/');
+  return path.resolve(os.homedir(), at_home ? path.join(os.homedir(), text.slice(1)) : text);
 }
 
 /** Keeps the largest few of many without sorting all of them. */
@@ -87,7 +88,10 @@ function list(title, items, whole, top) {
 }
 
 async function must_be_directory(place, say) {
-  const stat = await fs.stat(place).catch((error) => say.refuse(`${printable(place)}: ${error.code === 'ENOENT' ? 'no such directory' : error.message}`));
+  const stat = await fs.stat(place).catch((error) => {
+    const why = error.code === 'ENOENT' ? 'no such directory' : error.message;
+    say.refuse(`${printable(place)}: ${why}`);
+  });
   if (!stat.isDirectory()) say.refuse(`${printable(place)} is no directory`);
 }
 

@@ -7,8 +7,9 @@ const { must_be_directory, resolve, walk } = require('./disk.js');
 const { bytes, percent, printable, table } = require('./text.js');
 
 const SHOWN = 20;
-const HELP = `A number goes into that directory, "up" goes back, "find WORD" looks for names below, "old" lists large files that
-have not been touched for a year, "exit" ends the conversation.\n`;
+const HELP = `A number goes into that directory, "up" goes back, "find WORD" looks for names below,
+"old" lists large files that have not been touched for a year, "exit" ends the conversation.\n`;
+const ASK = 'Where to? (number, up, find WORD, old, help, exit) ';
 
 let place = null; // where the conversation is; null: there is none
 let shown = [];   // what the numbers mean
@@ -26,7 +27,7 @@ async function show(say) {
   const rows = shown.map((item, i) => [i + 1, bytes(item.size), percent(item.size, total.size),
     printable(path.basename(item.file)) + (item.directory ? '/' : '')]);
   const more = sizes.length > SHOWN ? `… and ${sizes.length - SHOWN} smaller ones\n` : '';
-  return keep(`${table(rows, [0, 1, 2])}\n${more}${bytes(total.size)} in all. Where to? (number, up, find WORD, old, help, exit) `);
+  return keep(`${table(rows, [0, 1, 2])}\n${more}${bytes(total.size)} in all. ${ASK}`);
 }
 
 async function explore(given, say) {
@@ -40,11 +41,12 @@ async function explore(given, say) {
 async function search(say, title, wanted) {
   const found = [];
   await walk(place, (item) => found.push(item), (so_far) => say.stream(`… ${so_far.files} entries\n`));
-  const picked = (await Promise.all(found.map(async (item) => (await wanted(item) ? item : null)))).filter(Boolean)
-    .sort((a, b) => b.size - a.size).slice(0, SHOWN);
+  const judged = await Promise.all(found.map(async (item) => (await wanted(item) ? item : null)));
+  const picked = judged.filter(Boolean).sort((a, b) => b.size - a.size).slice(0, SHOWN);
   if (!picked.length) return keep(`${title}: nothing found.\nWhere to? `);
   shown = picked;
-  const rows = picked.map((item, i) => [i + 1, bytes(item.size), printable(path.relative(place, item.file)) + (item.directory ? '/' : '')]);
+  const rows = picked.map((item, i) => [i + 1, bytes(item.size),
+    printable(path.relative(place, item.file)) + (item.directory ? '/' : '')]);
   return keep(`${title}:\n${table(rows, [0, 1])}\nWhere to? `);
 }
 
@@ -60,7 +62,8 @@ async function go(number, say) {
   if (!item.directory) {
     const stat = await fs.lstat(item.file).catch(() => null);
     const when = stat ? stat.mtime.toISOString().slice(0, 10) : 'unknown';
-    return keep(`${printable(item.file)}: ${bytes(item.size)}, last changed ${when}. Nothing is deleted from here.\nWhere to? `);
+    const what = `${printable(item.file)}: ${bytes(item.size)}, last changed ${when}.`;
+    return keep(`${what} Nothing is deleted from here.\nWhere to? `);
   }
   place = item.file;
   return show(say);
@@ -84,7 +87,8 @@ async function turn(said, say) {
   if (word === 'old') return search(say, 'Large and untouched for a year', is_old);
   if (word.startsWith('find ')) {
     const part = word.slice(5).trim();
-    return search(say, `Names with "${printable(part)}"`, (item) => path.basename(item.file).toLowerCase().includes(part));
+    const has_it = (item) => path.basename(item.file).toLowerCase().includes(part);
+    return search(say, `Names with "${printable(part)}"`, has_it);
   }
   return keep(`${HELP}Where to? `);
 }

@@ -15,7 +15,7 @@ async function pids() {
   return (await fs.readdir('/proc')).filter((name) => /^\d+$/.test(name));
 }
 
-/** {pid, name, ticks, resident} of every process; the name may hold blanks and brackets, so it is cut at the last one. */
+/** {pid, name, ticks, resident} of every process; names hold blanks and brackets: it is cut at the last one. */
 async function processes() {
   const all = await Promise.all((await pids()).map(async (pid) => {
     const stat = await read(`/proc/${pid}/stat`);
@@ -43,11 +43,16 @@ async function meminfo() {
 
 // ---- overview
 
+/** Of /proc: a blank in a name is written \040. */
+function unescaped(word) {
+  return word.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
+}
+
 /** File systems on real devices, each once. */
 async function filesystems() {
   const seen = new Map();
   for (const line of (await read('/proc/self/mounts')).split('\n')) {
-    const [device, place] = line.split(' ').map((word) => word.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))));
+    const [device, place] = line.split(' ').map(unescaped);
     if (!device?.startsWith('/') && device !== 'overlay') continue;
     const known = seen.get(device);
     if (!known || place.length < known.length) seen.set(device, place);
@@ -58,7 +63,8 @@ async function filesystems() {
     if (!stat || !stat.blocks) continue;
     const size = stat.blocks * stat.bsize;
     const used = size - stat.bfree * stat.bsize;
-    rows.push([printable(place), bar(used, size), percent(used, size), `${bytes(stat.bavail * stat.bsize)} free of ${bytes(size)}`]);
+    const free = `${bytes(stat.bavail * stat.bsize)} free of ${bytes(size)}`;
+    rows.push([printable(place), bar(used, size), percent(used, size), free]);
   }
   return rows;
 }
@@ -76,8 +82,12 @@ async function overview(given, say) {
 
   say.stream(`${os.hostname()}, ${os.type()} ${os.release()}, up ${duration(os.uptime())}\n`);
   say.stream(`Load    ${one} ${five} ${fifteen} on ${os.availableParallelism()} processors\n`);
-  say.stream(`Memory  ${bar(used, info.MemTotal)} ${percent(used, info.MemTotal)}, ${bytes(info.MemAvailable)} free of ${bytes(info.MemTotal)}\n`);
-  if (info.SwapTotal) say.stream(`Swap    ${bar(info.SwapTotal - info.SwapFree, info.SwapTotal)} ${bytes(info.SwapFree)} free of ${bytes(info.SwapTotal)}\n`);
+  say.stream(`Memory  ${bar(used, info.MemTotal)} ${percent(used, info.MemTotal)}, `
+    + `${bytes(info.MemAvailable)} free of ${bytes(info.MemTotal)}\n`);
+  if (info.SwapTotal) {
+    say.stream(`Swap    ${bar(info.SwapTotal - info.SwapFree, info.SwapTotal)} `
+      + `${bytes(info.SwapFree)} free of ${bytes(info.SwapTotal)}\n`);
+  }
   const rows = await filesystems();
   return rows.length ? `\n${table(rows, [2])}\n` : '';
 }
@@ -95,10 +105,13 @@ async function memory(given, say) {
     program.processes++;
     programs.set(one.name, program);
   }
-  const largest = [...programs.values()].filter((p) => p.resident).sort((a, b) => b.resident - a.resident).slice(0, limit);
-  say.stream(`${bytes(info.MemAvailable)} of ${bytes(info.MemTotal)} are available. Held by (shared pages count for each):\n`);
-  return `${table(largest.map((p) => [bytes(p.resident), percent(p.resident, info.MemTotal), bar(p.resident, info.MemTotal), p.name,
-    p.processes > 1 ? `${p.processes} processes` : '']), [0, 1])}\n`;
+  const largest = [...programs.values()].filter((p) => p.resident)
+    .sort((a, b) => b.resident - a.resident).slice(0, limit);
+  say.stream(`${bytes(info.MemAvailable)} of ${bytes(info.MemTotal)} are available. `
+    + 'Held by (shared pages count for each):\n');
+  const rows = largest.map((p) => [bytes(p.resident), percent(p.resident, info.MemTotal),
+    bar(p.resident, info.MemTotal), p.name, p.processes > 1 ? `${p.processes} processes` : '']);
+  return `${table(rows, [0, 1])}\n`;
 }
 
 async function processor(given, say) {
@@ -114,7 +127,8 @@ async function processor(given, say) {
   const busy = after.map((p) => ({ ...p, share: (p.ticks - (before.get(p.pid) ?? 0)) / CLOCK_TICKS / passed }))
     .filter((p) => p.share > 0).sort((a, b) => b.share - a.share).slice(0, limit);
   if (!busy.length) return 'Nothing used the processor.\n';
-  return `${table(busy.map((p) => [`${Math.round(p.share * 100)}%`, bar(p.share, 1), p.name, `pid ${p.pid}`]))}\n(100% is one processor of ${os.availableParallelism()})\n`;
+  const rows = busy.map((p) => [`${Math.round(p.share * 100)}%`, bar(p.share, 1), p.name, `pid ${p.pid}`]);
+  return `${table(rows)}\n(100% is one processor of ${os.availableParallelism()})\n`;
 }
 
 // ---- ports
@@ -132,7 +146,8 @@ function address(hex) {
 
 async function listening() {
   const found = [];
-  for (const [file, kind, state] of [['tcp', 'tcp', '0A'], ['tcp6', 'tcp', '0A'], ['udp', 'udp', '07'], ['udp6', 'udp', '07']]) {
+  const tables = [['tcp', 'tcp', '0A'], ['tcp6', 'tcp', '0A'], ['udp', 'udp', '07'], ['udp6', 'udp', '07']];
+  for (const [file, kind, state] of tables) {
     for (const line of (await read(`/proc/net/${file}`)).split('\n').slice(1)) {
       const fields = line.trim().split(/\s+/);
       if (fields[3] === state) found.push({ kind, inode: fields[9], ...address(fields[1]) });
@@ -157,7 +172,8 @@ async function ports() {
   const owners = await holders();
   const rows = (await listening()).sort((a, b) => a.port - b.port).map((one) => {
     const owner = owners.get(one.inode);
-    return [one.port, one.kind, one.host, owner ? `${owner.name} (pid ${owner.pid})` : 'a process that is not yours'];
+    const who = owner ? `${owner.name} (pid ${owner.pid})` : 'a process that is not yours';
+    return [one.port, one.kind, one.host, who];
   });
   return rows.length ? `${table(rows)}\n` : 'No port is listened on.\n';
 }

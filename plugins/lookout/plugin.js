@@ -50,15 +50,17 @@ async function run(id, work) {
 
 function execute(id, { function: name, arguments: given = {} }) {
   if (!Object.hasOwn(functions, name)) {
-    const error = { code: -32601, message: `Unknown function: ${name} (there are ${Object.keys(functions).join(', ')})` };
-    send({ id, error });
+    const known = Object.keys(functions).join(', ');
+    send({ id, error: { code: -32601, message: `Unknown function: ${name} (there are ${known})` } });
     return;
   }
   run(id, (say) => functions[name](given, say));
 }
 
 const methods = {
-  initialize: (id) => send({ id, result: { name: 'lookout', version, capabilities: ['streaming', 'passthrough'] } }),
+  initialize(id) {
+    send({ id, result: { name: 'lookout', version, capabilities: ['streaming', 'passthrough'] } });
+  },
   ping: (id, params) => send({ id, result: { timestamp: params.timestamp } }),
   execute,
   input(id, params) {

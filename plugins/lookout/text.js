@@ -26,7 +26,9 @@ function bar(part, whole, width = 20) {
 /** Rows of cells as lines; columns with numbers (given by index) stand right. */
 function table(rows, right = [0]) {
   const widths = [];
-  for (const row of rows) row.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, String(cell).length); });
+  for (const row of rows) {
+    row.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, String(cell).length); });
+  }
   return rows.map((row) => row.map((cell, i) => {
     const text = String(cell);
     return right.includes(i) ? text.padStart(widths[i]) : text.padEnd(widths[i]);
@@ -43,7 +45,8 @@ function printable(name) {
 function count(value, fallback, most, say, name) {
   if (value === undefined || value === null || value === '') return fallback;
   const number = Number(value);
-  if (!Number.isFinite(number) || number <= 0) say.refuse(`${name} must be a positive number, not ${JSON.stringify(value)}`);
+  if (!Number.isFinite(number) || number <= 0)
+    say.refuse(`${name} must be a positive number, not ${JSON.stringify(value)}`);
   return Math.min(number, most);
 }
 

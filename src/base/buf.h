@@ -19,7 +19,9 @@ struct mor_buf {
 	int status;   /* 0, MORTISE_ENOMEM or MORTISE_ELIMIT; sticky until mor_buf_fini/reset */
 };
 
+/* clang-format off */
 #define MOR_BUF_INIT { 0 }
+/* clang-format on */
 
 void mor_buf_release(struct mor_buf *buf);
 /* Most buffers on a stack are never written to: then this costs nothing. */

@@ -17,12 +17,14 @@ struct status_row {
 };
 
 /* Indexed by the negated status. A number the header leaves out is a row of NULLs. */
+/* clang-format off */
 static const struct status_row rows[] = {
 	[0] = { "OK", "ok", "ok", 0, 0 },
 #define ROW(name, value, kind, text, rpc, exit_code) [-(value)] = { #name, kind, text, rpc, exit_code },
 	MORTISE_ERRORS(ROW)
 #undef ROW
 };
+/* clang-format on */
 
 static const struct status_row *row_of(int status)
 {

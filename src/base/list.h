@@ -10,7 +10,9 @@ struct mor_list {
 	struct mor_list *next, *prev;
 };
 
+/* clang-format off */
 #define mor_container_of(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+/* clang-format on */
 
 static inline void mor_list_init(struct mor_list *node)
 {

@@ -36,7 +36,9 @@ struct mor_outfile {
 	struct mor_outplace place;
 	char *name; /* of the file beside, where it has one */
 };
+/* clang-format off */
 #define MOR_OUTFILE_INIT { .fd = -1 }
+/* clang-format on */
 
 /* MORTISE_EINPUT, MORTISE_ENOTFOUND (no such directory): the text names the path. On success free it with _fini(). */
 int mor_outplace_find(const char *path, struct mor_outplace *ret, mortise_error *err);

@@ -224,13 +224,18 @@ int mor_options_parse(const struct mor_option_group *groups, char **argv, void *
 	return 0;
 }
 
+static void free_list(void *list)
+{
+	mor_free(((struct mor_text_list *)list)->item);
+}
+
 /* Lists are all that parsing allocates in the command's struct; the tables know where they are. */
 void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words)
 {
 	for (const struct mor_option_group *g = groups; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			if (o->kind == MOR_OPT_LIST)
-				mor_free(((struct mor_text_list *)((char *)args + g->offset + o->offset))->item);
+				free_list((char *)args + g->offset + o->offset);
 	mor_free(words->item);
 	*words = (struct mor_words){ 0 };
 }

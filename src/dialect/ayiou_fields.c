@@ -92,12 +92,14 @@ const struct mor_field mor_ayiou_lifecycle_result[] = {
 
 /* ---- matches, handle ---- */
 
+/* clang-format off */
 #define MESSAGE_TYPE \
 	{ .name = "message_type", \
 	  .type = MOR_T_STRING, \
 	  .flags = MOR_F_REQUIRED, \
 	  .one_of = "private|group", \
 	  .doc = "Where the message was written" }
+/* clang-format on */
 
 const struct mor_field mor_ayiou_matches_params[] = {
 	{ .name = "text",

@@ -29,7 +29,8 @@
 
 /* ---- fields: members of params, of a result, of an object in them ---- */
 
-enum mor_field_type { /* a mask: several may be allowed */
+/* A mask: several may be allowed. */
+enum mor_field_type {
 	MOR_T_STRING = 1,
 	MOR_T_INT = 2,
 	MOR_T_NUMBER = 4,

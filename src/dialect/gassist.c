@@ -158,9 +158,14 @@ const struct mor_dialect mor_dialect_gassist = {
 	.manifest = "manifest.json",
 	.called = "/name",
 	/* 10 MiB: what the SDKs read */
-	.link = { .framing = MOR_FRAMING_BE32, .frame_limit = 64 * MOR_MIB, .send_limit = 10 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
-	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL | MOR_WIRE_NAN_OK |
-		MOR_WIRE_ANY_REF,
+	.link = {
+		.framing = MOR_FRAMING_BE32,
+		.frame_limit = 64 * MOR_MIB,
+		.send_limit = 10 * MOR_MIB,
+		.queue_limit = 64 * MOR_MIB,
+	},
+	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL |
+		MOR_WIRE_NAN_OK | MOR_WIRE_ANY_REF,
 	.life = {
 		.max_in_flight = 1,
 		/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */

@@ -102,14 +102,17 @@ static const struct mor_method methods[] = {
 };
 
 /* The plugin's own codes are exit codes of the sunscreen command, so they have that command's meanings. */
+/* clang-format off */
 #define EXIT_CODES \
-	{ 1, "Failed", "Any other failure", 0 }, { 2, "Toolchain missing", "A tool that is needed is not installed", 0 }, \
+	{ 1, "Failed", "Any other failure", 0 }, \
+	{ 2, "Toolchain missing", "A tool that is needed is not installed", 0 }, \
 	{ 3, "Config invalid", "The workspace's configuration is wrong", 0 }, \
 	{ 4, "User input", "What was asked for cannot be done", 0 }, \
 	{ 5, "Workspace missing", "There is no workspace", 0 }, \
 	{ 6, "Instruction drift", "Generated and written code differ", 0 }, \
 	{ 7, "Path conflict", "A file is in the way", 0 }, { 8, "Network", "The network failed", 0 }, \
 	{ 9, "Plugin runtime", "The plugin failed in a way of its own", 0 }
+/* clang-format on */
 
 static const struct mor_code codes[] = { EXIT_CODES, MOR_CODES_JSONRPC, { 0 } };
 

@@ -6,13 +6,20 @@
 
 static const struct mor_timing run_timing = MOR_DIALECT_SUNSCREEN_RUN;
 
+/* clang-format off */
 #define PARAMS(kinds) \
-	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", .fields = mor_strings }, \
-	{ .name = "command", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name of the command or hook" }, \
-	{ .name = "kind", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = kinds, .doc = "As the manifest says" }, \
+	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", \
+	  .fields = mor_strings }, \
+	{ .name = "command", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	  .doc = "Name of the command or hook" }, \
+	{ .name = "kind", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = kinds, \
+	  .doc = "As the manifest says" }, \
 	{ .name = "plugin", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name in the manifest" }, \
-	{ .name = "scratch", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "A directory it may write" }, \
-	{ .name = "workspace", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute path of the workspace" }
+	{ .name = "scratch", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	  .doc = "A directory it may write" }, \
+	{ .name = "workspace", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	  .doc = "Absolute path of the workspace" }
+/* clang-format on */
 
 static const struct mor_field command_params[] = { PARAMS("app|scaffold"), { 0 } };
 static const struct mor_field hook_params[] = { PARAMS("hook"), { 0 } };

@@ -39,7 +39,8 @@ struct mor_link_end {
 	uint64_t cpu_us;     /* processor time of the process and what it waited for; 0: not known       */
 };
 
-enum mor_fault { /* what a plugin may do wrong on the wire */
+/* What a plugin may do wrong on the wire. */
+enum mor_fault {
 	MOR_FAULT_BAD_JSON,  /* a frame that is no JSON text; `message` may carry an id                  */
 	MOR_FAULT_NO_MESSAGE, /* a JSON text that is no JSON-RPC message; the same                       */
 	MOR_FAULT_TOO_BIG,   /* a frame over the limit; skipped                                          */

@@ -52,7 +52,11 @@ struct mor_broker {
 };
 
 enum { MOR_MEM_UNOPENED = -5000 }; /* no -errno: what was tried in vain is not tried again */
-#define MOR_BROKER_INIT { .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1 }
+/* clang-format off */
+#define MOR_BROKER_INIT { \
+	.listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1 \
+}
+/* clang-format on */
 /* paths must outlive the broker, which sees the plugin's session in the caller's if that leads one. 0 or -errno. */
 int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const struct mor_op_level *level);
 /* Takes the listener, and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. Whoever changes

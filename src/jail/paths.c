@@ -25,15 +25,20 @@
 static const struct {
 	const char *path;
 	uint8_t access;
+/* clang-format off */
 } readable[] = {
-	{ "/lib", R }, { "/lib64", R }, { "/lib32", R }, { "/usr/lib", R }, { "/usr/lib64", R }, { "/usr/lib32", R },
+	{ "/lib", R }, { "/lib64", R }, { "/lib32", R }, { "/usr/lib", R }, { "/usr/lib64", R }, { "/usr/lib32",
+	R },
 	{ "/usr/libexec", R }, { "/usr/local/lib", R },
-	{ "/usr/share/zoneinfo", R }, { "/usr/share/locale", R }, { "/usr/share/i18n", R }, { "/usr/share/terminfo", R },
+	{ "/usr/share/zoneinfo", R }, { "/usr/share/locale", R }, { "/usr/share/i18n", R },
+	{ "/usr/share/terminfo", R },
 	{ "/usr/share/nodejs", R }, { "/usr/share/python3", R }, { "/usr/share/icu", R },
 	{ "/usr/share/ca-certificates", R }, { "/usr/share/javascript", R },
-	{ "/etc/ld.so.cache", R }, { "/etc/ld.so.conf", R }, { "/etc/ld.so.conf.d", R }, { "/etc/localtime", R },
+	{ "/etc/ld.so.cache", R }, { "/etc/ld.so.conf", R }, { "/etc/ld.so.conf.d", R }, { "/etc/localtime",
+	R },
 	{ "/etc/timezone", R }, { "/etc/locale.alias", R }, { "/etc/mime.types", R }, { "/etc/os-release", R },
-	{ "/etc/debian_version", R }, { "/etc/inputrc", R }, { "/etc/nsswitch.conf", R }, { "/etc/alternatives", R },
+	{ "/etc/debian_version", R }, { "/etc/inputrc", R }, { "/etc/nsswitch.conf", R }, { "/etc/alternatives",
+	R },
 	{ "/etc/ssl/openssl.cnf", R }, { "/etc/python3", R }, { "/etc/python3.9", R }, { "/etc/python3.10", R },
 	{ "/etc/python3.11", R }, { "/etc/python3.12", R }, { "/etc/python3.13", R }, { "/etc/python3.14", R },
 	{ "/dev/random", R }, { "/dev/urandom", R }, { "/dev/null", R | W }, { "/dev/zero", R | W },
@@ -45,6 +50,7 @@ static const struct {
 	{ "/sys/devices/system/cpu", R }, { "/sys/devices/system/node", R },
 	{ "/sys/kernel/mm/transparent_hugepage", R },
 };
+/* clang-format on */
 static const char *const readable_net[] = {
 	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
 	"/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
@@ -53,11 +59,13 @@ static const char *const readable_net[] = {
 static const struct {
 	const char *path;
 	enum mor_path_origin origin;
+/* clang-format off */
 } runnable[] = {
 	{ "/usr/bin", MOR_PATH_DEFAULT }, { "/bin", MOR_PATH_DEFAULT }, { "/usr/local/bin", MOR_PATH_DEFAULT },
 	{ "/lib64/ld-linux-x86-64.so.2", MOR_PATH_LOADER }, { "/lib/ld-linux-aarch64.so.1", MOR_PATH_LOADER },
 	{ "/lib/ld-musl-x86_64.so.1", MOR_PATH_LOADER }, { "/lib/ld-musl-aarch64.so.1", MOR_PATH_LOADER },
 };
+/* clang-format on */
 
 /* Of the caller's own /proc. */
 #define OWN_READABLE "maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \

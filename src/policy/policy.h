@@ -56,7 +56,9 @@ struct mor_policy {
 	bool rules_given;         /* a key that only a confined plugin obeys was set                                 */
 };
 
+/* clang-format off */
 #define MOR_POLICY_INIT { 0 }
+/* clang-format on */
 void mor_policy_fini(struct mor_policy *policy);
 
 /* ---- The table: every key there is. Reading, texts, JSON and `mortise jail`'s limits go by it. ---- */

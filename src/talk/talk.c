@@ -320,7 +320,9 @@ void mor_talk_fini(struct mor_talk *talk)
 
 /* ---- The greeting ---- */
 
+/* clang-format off */
 #define AN_ACT(words) { .kind = MOR_TALK_ACT, .text = MOR_SLICE(words), .exit_code = -1, .signal = -1 }
+/* clang-format on */
 
 static const struct mor_talk_step start_step = AN_ACT("start"), ready_step = AN_ACT("state ready");
 

@@ -10,7 +10,9 @@ struct mor_scratch {
 	int parent, dir; /* O_PATH, and O_RDONLY with our lock; -1: there is none of ours */
 	char name[32], path[PATH_MAX];
 };
+/* clang-format off */
 #define MOR_SCRATCH_INIT { .parent = -1, .dir = -1 }
+/* clang-format on */
 #define MOR_SCRATCH_PARENT "/tmp"
 
 /* A new one below `parent`, mode 0700. 0 or -errno. */

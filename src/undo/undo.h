@@ -125,7 +125,9 @@ struct mor_undo_store {
 	struct mor_undo_head *head; /* ours */
 	const char *root, *name;    /* in it */
 };
+/* clang-format off */
 #define MOR_UNDO_STORE_INIT { .dir = -1, .journal = -1, .copies = -1 }
+/* clang-format on */
 /* Makes the two files in `dir`, an empty directory, and holds a shared lock. 0 or -errno. */
 int mor_undo_store_make(struct mor_undo_store *store, const char *dir, const char *root, const char *name);
 /* Opens one that is there, and takes a lock: LOCK_SH, or LOCK_EX, with LOCK_NB: -EWOULDBLOCK where somebody has the other.
@@ -166,7 +168,12 @@ struct mor_undo {
 	mor_undo_wanted_fn *wanted;  /* whether the caller still waits                             */
 	void *arg;
 };
-#define MOR_UNDO_INIT { .store = MOR_UNDO_STORE_INIT, .root = -1, .watch = -1, .mapped = -1, .watch_gate = PTHREAD_MUTEX_INITIALIZER }
+/* clang-format off */
+#define MOR_UNDO_INIT { \
+	.store = MOR_UNDO_STORE_INIT, .root = -1, .watch = -1, .mapped = -1, \
+	.watch_gate = PTHREAD_MUTEX_INITIALIZER \
+}
+/* clang-format on */
 
 /* `undo` may be NULL in all of these: then nothing is noted. `where` is a canonical name; what does not lie in the workspace
  * is nobody's business here. 0 or -errno: then the change must not be made. */

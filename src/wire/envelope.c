@@ -285,7 +285,9 @@ static const struct usual {
 	const char *head, *middle;
 	unsigned char head_len, middle_len;
 } usual[] = {
+/* clang-format off */
 #define USUAL(head, middle) { head, middle, sizeof(head) - 1, sizeof(middle) - 1 }
+/* clang-format on */
 	USUAL("{\"jsonrpc\":\"2.0\",\"id\":", ",\"result\":"),
 	USUAL("{\"jsonrpc\": \"2.0\", \"id\": ", ", \"result\": "),
 };

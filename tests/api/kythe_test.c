@@ -34,12 +34,13 @@ static void driver_event(const mortise_event *event, void *arg)
 static void driver_request(mortise_request *request, const char *method, mortise_json params, void *arg)
 {
 	struct drive *drive = arg;
+	mortise_json unit = json("{\"inputs\":[],\"output\":\"/dev/null\"}");
 	char *big;
 
 	(void)params;
 	if (strcmp(method, "analyze") == 0) {
 		if (drive->analyses++ < drive->units)
-			assert_int_equal(mortise_request_reply(request, json("{\"inputs\":[],\"output\":\"/dev/null\"}")), 0);
+			assert_int_equal(mortise_request_reply(request, unit), 0);
 		else /* the work is over: it stays unanswered */
 			assert_int_equal(mortise_plugin_stop(drive->rig.plugin, MORTISE_STOP_INPUT), 0);
 		return;

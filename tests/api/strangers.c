@@ -286,7 +286,9 @@ static int pool_worker(const struct handles *h)
 	return REFUSED(!mortise_pool_worker(h->pool, 0));
 }
 
+/* clang-format off */
 #define ROW(name, may) { "mortise_" #name, STRANGER_##may, name }
+/* clang-format on */
 const struct stranger strangers[] = {
 	ROW(status_text, MAY), ROW(status_kind, MAY), ROW(status_name, MAY), ROW(status_exit_code, MAY), ROW(version, MAY),
 	ROW(state_name, MAY), ROW(event_name, MAY), ROW(dialect_describe, MAY), { "mortise_free", STRANGER_MAY, free_memory },

@@ -39,7 +39,11 @@ const struct mor_dialect mor_dialect_parrot = {
 	.doc = "For the test that adds a dialect.",
 	.example = "mortise call -d parrot say words=hello -- ./parrot",
 	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = MOR_MIB, .queue_limit = MOR_MIB },
-	.life = { .max_in_flight = 1, .stop = { .term_ms = 1000, .kill_ms = 1000 }, .restart = MOR_RESTART_USUAL },
+	.life = {
+		.max_in_flight = 1,
+		.stop = { .term_ms = 1000, .kill_ms = 1000 },
+		.restart = MOR_RESTART_USUAL,
+	},
 	.methods = methods,
 	.codes = codes,
 };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 /* name, errno: what may fail, and how it would on a machine that lacks something, or is interrupted */
+/* clang-format off */
 #define INJECT_KINDS(X)                                                                                       \
 	X(malloc, ENOMEM) X(calloc, ENOMEM) X(realloc, ENOMEM)                                               \
 	X(epoll_create1, EMFILE) X(epoll_ctl, ENOMEM) X(epoll_wait, EINTR)                                   \
@@ -21,6 +22,7 @@ enum inject_kind {
 #undef X
 	INJECT_KINDS_COUNT
 };
+/* clang-format on */
 extern const char *const inject_names[INJECT_KINDS_COUNT];
 
 /* The n-th call of that kind from now on fails, and with `on` all after it. n 0: none does, they are counted. */

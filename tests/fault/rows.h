@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table: what is required of each fault in each phase. Included by matrix.c alone. README.md says where each comes from. */
 
-#define ROW(row_name, start, call, idle, stop, ...) { .name = row_name, .want = { start, call, idle, stop }, __VA_ARGS__ }
+/* clang-format off */
+#define ROW(row_name, start, call, idle, stop, ...) \
+	{ .name = row_name, .want = { start, call, idle, stop }, __VA_ARGS__ }
 static const struct row rows[] = {
 	/*  row                start              call               idle                        stop */
 	ROW("crash",            CRASHED,           CRASHED,           DIES | OK,                  OK,
@@ -62,7 +64,8 @@ static const struct row rows[] = {
 	    .set = { "sandbox.cpu=1s" }, .text = "processor time"),
 	/* what happens to its guardian */
 	ROW("guardian_early",   CRASHED,           NONE,              NONE,                       NONE,
-	    .text = "guardian lost", .twist = &guardian_early, .none = "it has started by then: that is guardian_killed"),
+	    .text = "guardian lost", .twist = &guardian_early,
+	    .none = "it has started by then: that is guardian_killed"),
 	ROW("guardian_killed",  CRASHED,           CRASHED,           DIES | OK,                  OK,
 	    .text = "guardian lost", .twist = &guardian_killed),
 	/* what happens to the host */
@@ -97,6 +100,7 @@ static const struct row rows[] = {
 	ROW("neighbour",        OK,                OK,                OK,                         OK,
 	    .twist = &neighbour),
 };
+/* clang-format on */
 
 /* Where a dialect's own rules say otherwise. */
 struct exception {
@@ -108,11 +112,14 @@ struct exception {
 #define ALWAYS (IN(START) | IN(CALL) | IN(IDLE) | IN(STOP))
 static const struct exception exceptions[] = {
 	/* A greeting that is no message is final where the dialect needs it, and passed over where it does not. */
-#define GREETING(tongue, wanted, limit)                                                                       \
-	{ tongue, "neither", IN(START), wanted }, { tongue, "both", IN(START), wanted }, { tongue, "bad_utf8", IN(START), wanted },  \
-	{ tongue, "nul", IN(START), wanted }, { tongue, "surrogate", IN(START), wanted }, { tongue, "deep", IN(START), wanted },    \
-	{ tongue, "twice_a_key", IN(START), wanted }, { tongue, "huge_number", IN(START), wanted },                             \
+/* clang-format off */
+#define GREETING(tongue, wanted, limit) \
+	{ tongue, "neither", IN(START), wanted }, { tongue, "both", IN(START), wanted }, \
+	{ tongue, "bad_utf8", IN(START), wanted }, { tongue, "nul", IN(START), wanted }, \
+	{ tongue, "surrogate", IN(START), wanted }, { tongue, "deep", IN(START), wanted }, \
+	{ tongue, "twice_a_key", IN(START), wanted }, { tongue, "huge_number", IN(START), wanted }, \
 	{ tongue, "too_big", IN(START), limit }
+/* clang-format on */
 	GREETING("yams", BREACH | FINAL, LIMIT | FINAL),
 	GREETING("gassist", BREACH | FINAL, LIMIT | FINAL),
 	GREETING("ayiou", OK, LIMIT | FINAL),
@@ -141,7 +148,9 @@ static const struct exception exceptions[] = {
 	{ "sunscreen", "string_id", IN(START), OK },
 	{ "sunscreen", "null_id", IN(START), OK },
 	/* One call, one process: how it ends counts, and whatever it says besides. */
+/* clang-format off */
 #define AFTER(fault, wanted) { "sunscreen-json", fault, IN(STOP), wanted }
+/* clang-format on */
 	{ "sunscreen-json", "exit_0", IN(START) | IN(CALL), BREACH },
 	{ "sunscreen-json", "partial", IN(START) | IN(CALL), BREACH },
 	{ "sunscreen-json", "bom", IN(CALL), BREACH },
@@ -158,12 +167,16 @@ static const struct exception exceptions[] = {
 	{ "sunscreen-json", "closes_stdin", IN(START), BREACH },
 	{ "sunscreen-json", "closes_stdout", IN(START) | IN(CALL) | IN(STOP), LATE }, /* its exit is waited for */
 	{ "sunscreen-json", "endless_flood", IN(START) | IN(CALL) | IN(STOP), LATE },
-	AFTER("never_reads", LATE), AFTER("deaf", LATE), AFTER("grandchild", CRASHED), AFTER("stops_itself", LATE), AFTER("lingers", LATE),
-	AFTER("crash", CRASHED), AFTER("exit_3", CRASHED), AFTER("hang", LATE), AFTER("drip", LATE), AFTER("wrong_version", BREACH),
-	AFTER("neither", BREACH), AFTER("both", BREACH), AFTER("bad_utf8", BREACH), AFTER("nul", BREACH), AFTER("surrogate", BREACH),
-	AFTER("deep", BREACH), AFTER("twice_a_key", BREACH), AFTER("huge_number", BREACH), AFTER("too_big", LIMIT),
-	AFTER("violation", VIOLATED | FINAL), AFTER("memory", CRASHED), AFTER("files", CRASHED), AFTER("cpu", CRASHED),
+/* clang-format off */
+	AFTER("never_reads", LATE), AFTER("deaf", LATE), AFTER("grandchild", CRASHED),
+	AFTER("stops_itself", LATE), AFTER("lingers", LATE), AFTER("crash", CRASHED),
+	AFTER("exit_3", CRASHED), AFTER("hang", LATE), AFTER("drip", LATE), AFTER("wrong_version", BREACH),
+	AFTER("neither", BREACH), AFTER("both", BREACH), AFTER("bad_utf8", BREACH), AFTER("nul", BREACH),
+	AFTER("surrogate", BREACH), AFTER("deep", BREACH), AFTER("twice_a_key", BREACH),
+	AFTER("huge_number", BREACH), AFTER("too_big", LIMIT), AFTER("violation", VIOLATED | FINAL),
+	AFTER("memory", CRASHED), AFTER("files", CRASHED), AFTER("cpu", CRASHED),
 	AFTER("guardian_killed", CRASHED), AFTER("clock_back", LATE),
+/* clang-format on */
 	/* Its next start is one by name. */
 	{ "kythe", "violation", IN(IDLE), DIES | OK },
 	/* Kythe: what is no frame ends the session. */

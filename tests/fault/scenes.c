@@ -57,7 +57,9 @@ static void put_right(struct rig *rig)
 		abort();
 }
 
+/* clang-format off */
 #define PROGRAM(put) { .fault = "nothing", .own_program = true, .begin = put, .end = put_right }
+/* clang-format on */
 const struct twist without_program = PROGRAM(NULL), not_executable = PROGRAM(put_not_executable),
 		   no_format = PROGRAM(put_no_format), no_interpreter = PROGRAM(put_no_interpreter);
 

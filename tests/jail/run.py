@@ -422,7 +422,8 @@ class Mutant(unittest.TestCase):
     # others); and ws_rmdir because the stage lies below /tmp, where the guardian removes the scratch directory.
     BROKER_ONLY = frozenset("""
         ws_chmod ws_fchmod_ro ws_utimes ws_futimens decl_fchmod out_chmod out_utimes race_fchmod
-        w_link_chmod w_link_utimes w_link_fchmodat w_link_old_utime w_link_old_utimes w_link_old_futimesat w_opath_chmod w_opath_chmodat2
+        w_link_chmod w_link_utimes w_link_fchmodat w_link_old_utime w_link_old_utimes w_link_old_futimesat
+        w_opath_chmod w_opath_chmodat2
         w_githook w_gitconfig w_githook_move w_git_move w_githook_link w_githook_rename
         proc_cmdline proc_list proc_1 proc_net proc_net_tcp read_kallsyms ws_rmdir""".split())
 

@@ -7,11 +7,13 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-#define PLAIN(tongue_name, how)                                                                                    \
-	{                                                                                                          \
-		.name = tongue_name, .dialect = "plain", .framing = how, .action = "echo", .params = "%",          \
-		.method = "echo", .at = "", .head = "{\"token\":\"", .tail = "\"}",                                \
+/* clang-format off */
+#define PLAIN(tongue_name, how) \
+	{ \
+		.name = tongue_name, .dialect = "plain", .framing = how, .action = "echo", .params = "%", \
+		.method = "echo", .at = "", .head = "{\"token\":\"", .tail = "\"}", \
 	}
+/* clang-format on */
 
 const struct tongue tongues[] = {
 	PLAIN("plain", MOR_FRAMING_LINES),

@@ -11,7 +11,8 @@ const Ajv = load("ajv").default;
 // Both meta-schemas name themselves as their own language, which ajv does not know: it takes them for draft 7. One names
 // the other with and without the slash.
 function plain({ $schema, ...schema }) {
-	return JSON.parse(JSON.stringify(schema).replaceAll('"https://meta.json-schema.tools"', '"https://meta.json-schema.tools/"'));
+	const name = "https://meta.json-schema.tools";
+	return JSON.parse(JSON.stringify(schema).replaceAll(`"${name}"`, `"${name}/"`));
 }
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema(plain(load("@json-schema-tools/meta-schema").default));
@@ -35,16 +36,19 @@ function* schemaFaults(schema, where) {
 		yield `${where}: ${error.message}`;
 		return;
 	}
-	for (const [name, below] of Object.entries(schema.properties ?? {})) yield* schemaFaults(below, `${where}/${name}`);
+	for (const [name, below] of Object.entries(schema.properties ?? {}))
+		yield* schemaFaults(below, `${where}/${name}`);
 	if (schema.items) yield* schemaFaults(schema.items, `${where}/[]`);
 }
 
 function* methodFaults(method) {
-	for (const name of twice(method.params.map((param) => param.name))) yield `${method.name}: param ${name} twice`;
+	for (const name of twice(method.params.map((param) => param.name)))
+		yield `${method.name}: param ${name} twice`;
 	const optional = method.params.findIndex((param) => !param.required);
 	if (optional >= 0 && method.params.slice(optional).some((param) => param.required))
 		yield `${method.name}: a required param after an optional one`;
-	for (const param of method.params) yield* schemaFaults(param.schema, `${method.name} params/${param.name}`);
+	for (const param of method.params)
+		yield* schemaFaults(param.schema, `${method.name} params/${param.name}`);
 	yield* schemaFaults(method.result.schema, `${method.name} result`);
 }
 

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+/* clang-format off */
 #define EVERY 0xf
 #define NO_NET 0x5
 #define NET 0xa
@@ -38,9 +39,12 @@
 #define T_END { 0 }
 #define EQ MOR_TEST_EQ
 #define ANY MOR_TEST_ANY
+/* clang-format on */
 
 /* SOCK_CLOEXEC and SOCK_NONBLOCK ride on the type. */
+/* clang-format off */
 #define T_TYPE(type, answer, error) { MOR_TEST_EQ, 1, answer, error, type, 0xf }
+/* clang-format on */
 
 #define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
 			CLONE_NEWNET)
@@ -49,6 +53,7 @@
 static const struct mor_syscall_test open_tests[] = { T_ALLOW(ANY, 1, O_PATH), T_END };
 static const struct mor_syscall_test openat_tests[] = { T_ALLOW(ANY, 2, O_PATH), T_END };
 
+/* clang-format off */
 static const struct mor_syscall_test thread_tests[] = {
 	T_NOTIFY(ANY, 0, NEW_NAMESPACES), T_ALLOW(ANY, 0, CLONE_THREAD), T_END
 };
@@ -87,7 +92,8 @@ static const struct mor_syscall_test fcntl_tests[] = {
 	T_ERRNO(EQ, 1, F_SETLEASE, EPERM), T_ERRNO(EQ, 1, F_NOTIFY, EPERM), T_END
 };
 
-/* A list of what is allowed: FS_IOC_SETFLAGS, verity and the like write through a descriptor opened for reading. */
+/* A list of what is allowed: FS_IOC_SETFLAGS, verity and the like write through a descriptor opened for
+ * reading. */
 static const struct mor_syscall_test ioctl_tests[] = {
 	T_NOTIFY(EQ, 1, TIOCSTI),    /* CVE-2017-5226 */
 	T_NOTIFY(EQ, 1, TIOCLINUX),  /* CVE-2023-28100 */
@@ -95,7 +101,8 @@ static const struct mor_syscall_test ioctl_tests[] = {
 	T_ALLOW(EQ, 1, TCGETS), T_ALLOW(EQ, 1, 0x802c542a /* TCGETS2 */), T_ALLOW(EQ, 1, TCSETS),
 	T_ALLOW(EQ, 1, TCSETSW), T_ALLOW(EQ, 1, TCSETSF), T_ALLOW(EQ, 1, 0x402c542b /* TCSETS2 */),
 	T_ALLOW(EQ, 1, 0x402c542c /* TCSETSW2 */), T_ALLOW(EQ, 1, 0x402c542d /* TCSETSF2 */),
-	T_ALLOW(EQ, 1, TIOCGWINSZ), T_ALLOW(EQ, 1, TIOCGPGRP), T_ALLOW(EQ, 1, TIOCGSID), T_ALLOW(EQ, 1, TIOCOUTQ),
+	T_ALLOW(EQ, 1, TIOCGWINSZ), T_ALLOW(EQ, 1, TIOCGPGRP), T_ALLOW(EQ, 1, TIOCGSID), T_ALLOW(EQ, 1,
+	TIOCOUTQ),
 	T_ALLOW(EQ, 1, FIONREAD), T_ALLOW(EQ, 1, FIONBIO), T_ALLOW(EQ, 1, FIOCLEX), T_ALLOW(EQ, 1, FIONCLEX),
 	T_ALLOW(EQ, 1, FIOQSIZE), T_ALLOW(EQ, 1, 0x40049409 /* FICLONE */),
 	T_ALLOW(EQ, 1, 0x4020940d /* FICLONERANGE */), T_ALLOW(EQ, 1, 0x80086601 /* FS_IOC_GETFLAGS */),
@@ -108,11 +115,14 @@ static const struct mor_syscall_test ioctl_tests[] = {
 static const struct mor_syscall_test prctl_tests[] = {
 	T_ALLOW(EQ, 0, PR_SET_NAME), T_ALLOW(EQ, 0, PR_GET_NAME), T_ALLOW(EQ, 0, PR_GET_DUMPABLE),
 	/* Its guardian's death must stay its own: it may only ask for what it has. */
-	T_AND(0, PR_SET_PDEATHSIG), T_ALLOW(EQ, 1, SIGKILL), T_ALLOW(EQ, 0, PR_GET_PDEATHSIG), T_ALLOW(EQ, 0, PR_CAPBSET_READ),
-	T_ALLOW(EQ, 0, PR_SET_NO_NEW_PRIVS), T_ALLOW(EQ, 0, PR_GET_NO_NEW_PRIVS), T_ALLOW(EQ, 0, PR_GET_SECCOMP),
+	T_AND(0, PR_SET_PDEATHSIG), T_ALLOW(EQ, 1, SIGKILL), T_ALLOW(EQ, 0, PR_GET_PDEATHSIG), T_ALLOW(EQ, 0,
+	PR_CAPBSET_READ),
+	T_ALLOW(EQ, 0, PR_SET_NO_NEW_PRIVS), T_ALLOW(EQ, 0, PR_GET_NO_NEW_PRIVS), T_ALLOW(EQ, 0,
+	PR_GET_SECCOMP),
 	T_ALLOW(EQ, 0, PR_SET_VMA), T_ALLOW(EQ, 0, PR_SET_THP_DISABLE), T_ALLOW(EQ, 0, PR_GET_THP_DISABLE),
 	T_ALLOW(EQ, 0, PR_SET_TIMERSLACK), T_ALLOW(EQ, 0, PR_GET_TIMERSLACK),
-	T_ALLOW(EQ, 0, PR_GET_SPECULATION_CTRL), T_ALLOW(EQ, 0, PR_GET_KEEPCAPS), T_ALLOW(EQ, 0, PR_GET_SECUREBITS),
+	T_ALLOW(EQ, 0, PR_GET_SPECULATION_CTRL), T_ALLOW(EQ, 0, PR_GET_KEEPCAPS), T_ALLOW(EQ, 0,
+	PR_GET_SECUREBITS),
 	T_ALLOW(EQ, 0, PR_GET_CHILD_SUBREAPER), T_ALLOW(EQ, 0, PR_GET_TSC), T_ALLOW(EQ, 0, PR_GET_TID_ADDRESS),
 	T_END
 };
@@ -127,11 +137,13 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK("unlinkat", MOR_N_UNLINKAT), ASK("rename", MOR_N_RENAME), ASK("renameat", MOR_N_RENAMEAT),
 	ASK("renameat2", MOR_N_RENAMEAT2), ASK("link", MOR_N_LINK), ASK("linkat", MOR_N_LINKAT),
 	ASK("symlink", MOR_N_SYMLINK), ASK("symlinkat", MOR_N_SYMLINKAT), ASK("chmod", MOR_N_CHMOD),
-	ASK("fchmod", MOR_N_FCHMOD), ASK("fchmodat", MOR_N_FCHMODAT), ASK_NEW("fchmodat2", 452, MOR_N_FCHMODAT2),
+	ASK("fchmod", MOR_N_FCHMOD), ASK("fchmodat", MOR_N_FCHMODAT), ASK_NEW("fchmodat2", 452,
+	MOR_N_FCHMODAT2),
 	ASK("utime", MOR_N_UTIME), ASK("utimes", MOR_N_UTIMES), ASK("futimesat", MOR_N_FUTIMESAT),
 	ASK("utimensat", MOR_N_UTIMENSAT),
 	QUIET("chown", EPERM), QUIET("fchown", EPERM), QUIET("lchown", EPERM), QUIET("fchownat", EPERM),
-	QUIET("setxattr", EPERM), QUIET("lsetxattr", EPERM), QUIET("fsetxattr", EPERM), QUIET("removexattr", EPERM),
+	QUIET("setxattr", EPERM), QUIET("lsetxattr", EPERM), QUIET("fsetxattr", EPERM), QUIET("removexattr",
+	EPERM),
 	QUIET("lremovexattr", EPERM), QUIET("fremovexattr", EPERM), QUIET_NEW("setxattrat", 463, EPERM),
 	QUIET_NEW("removexattrat", 466, EPERM), QUIET("sync", EPERM), QUIET("syncfs", EPERM),
 	QUIET("inotify_add_watch", ENOSYS),
@@ -141,27 +153,32 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ALLOW("preadv"), ALLOW("pwritev"), ALLOW("preadv2"), ALLOW("pwritev2"), ALLOW("lseek"), ALLOW("close"),
 	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
 	ALLOW("poll"), ALLOW("ppoll"), ALLOW("select"), ALLOW("pselect6"), ALLOW("epoll_create"),
-	ALLOW("epoll_create1"), ALLOW("epoll_ctl"), ALLOW("epoll_wait"), ALLOW("epoll_pwait"), ALLOW("epoll_pwait2"),
+	ALLOW("epoll_create1"), ALLOW("epoll_ctl"), ALLOW("epoll_wait"), ALLOW("epoll_pwait"),
+	ALLOW("epoll_pwait2"),
 	ALLOW("eventfd"), ALLOW("eventfd2"), ALLOW("timerfd_create"), ALLOW("timerfd_settime"),
 	ALLOW("timerfd_gettime"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("inotify_init"),
 	ALLOW("inotify_init1"), ALLOW("inotify_rm_watch"), ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"),
-	ALLOW("sync_file_range"), ALLOW("ftruncate"), ALLOW("fallocate"), ALLOW("fadvise64"), ALLOW("readahead"),
+	ALLOW("sync_file_range"), ALLOW("ftruncate"), ALLOW("fallocate"), ALLOW("fadvise64"),
+	ALLOW("readahead"),
 	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"),
 	TESTED(EVERY, "fcntl", MOR_ANSWER_ALLOW, 0, 0, fcntl_tests),
 	TESTED(EVERY, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_tests),
 	ALLOW("stat"), ALLOW("fstat"), ALLOW("lstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("access"),
 	ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("getdents"),
-	ALLOW("getdents64"), ALLOW("getcwd"), ALLOW("chdir"), ALLOW("fchdir"), ALLOW("statfs"), ALLOW("fstatfs"),
+	ALLOW("getdents64"), ALLOW("getcwd"), ALLOW("chdir"), ALLOW("fchdir"), ALLOW("statfs"),
+	ALLOW("fstatfs"),
 	ALLOW("getxattr"), ALLOW("lgetxattr"), ALLOW("fgetxattr"), ALLOW("listxattr"), ALLOW("llistxattr"),
 	ALLOW("flistxattr"), ALLOW_NEW("getxattrat", 464), ALLOW_NEW("listxattrat", 465), ALLOW("umask"),
 
 	/* ---- memory ---- */
 	ALLOW("mmap"), ALLOW("mprotect"), ALLOW("munmap"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("brk"),
 	ALLOW("msync"), ALLOW("mincore"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("mlockall"), ALLOW("munlock"),
-	ALLOW("munlockall"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"), ALLOW("memfd_create"),
+	ALLOW("munlockall"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
+	ALLOW("memfd_create"),
 	ALLOW_NEW("mseal", 462), QUIET("memfd_secret", ENOSYS), QUIET("process_madvise", ENOSYS),
 	QUIET("process_mrelease", ENOSYS), QUIET("remap_file_pages", ENOSYS), QUIET("mbind", ENOSYS),
-	QUIET("get_mempolicy", ENOSYS), QUIET("set_mempolicy", ENOSYS), QUIET("set_mempolicy_home_node", ENOSYS),
+	QUIET("get_mempolicy", ENOSYS), QUIET("set_mempolicy", ENOSYS), QUIET("set_mempolicy_home_node",
+	ENOSYS),
 	QUIET("migrate_pages", ENOSYS), QUIET("move_pages", ENOSYS),
 
 	/* ---- threads, time, signals to oneself ---- */
@@ -170,13 +187,15 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ALLOW("membarrier"), ALLOW("arch_prctl"), ALLOW("gettid"), ALLOW("exit"), ALLOW("exit_group"),
 	ALLOW("restart_syscall"), QUIET("get_robust_list", ENOSYS),
 	ALLOW("clock_gettime"), ALLOW("clock_getres"), ALLOW("clock_nanosleep"), ALLOW("nanosleep"),
-	ALLOW("gettimeofday"), ALLOW("time"), ALLOW("times"), ALLOW("getitimer"), ALLOW("setitimer"), ALLOW("alarm"),
+	ALLOW("gettimeofday"), ALLOW("time"), ALLOW("times"), ALLOW("getitimer"), ALLOW("setitimer"),
+	ALLOW("alarm"),
 	ALLOW("timer_create"), ALLOW("timer_settime"), ALLOW("timer_gettime"), ALLOW("timer_getoverrun"),
 	ALLOW("timer_delete"), ALLOW("pause"),
 	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigpending"), ALLOW("rt_sigsuspend"),
 	ALLOW("rt_sigtimedwait"), ALLOW("rt_sigreturn"), ALLOW("sigaltstack"),
 	/* With spawn our own number may be another's after we are gone: always ask there. */
-	TESTED(NO_SPAWN, "kill", MOR_ANSWER_NOTIFY, MOR_N_SIGNAL, 0, self_tests), ASK_IN(SPAWN, "kill", MOR_N_SIGNAL),
+	TESTED(NO_SPAWN, "kill", MOR_ANSWER_NOTIFY, MOR_N_SIGNAL, 0, self_tests), ASK_IN(SPAWN, "kill",
+	MOR_N_SIGNAL),
 	TESTED(NO_SPAWN, "tgkill", MOR_ANSWER_NOTIFY, MOR_N_SIGNAL, 0, self_tests),
 	ASK_IN(SPAWN, "tgkill", MOR_N_SIGNAL),
 	QUIET("tkill", EPERM), ASK("rt_sigqueueinfo", MOR_N_QUEUED_SIGNAL),
@@ -185,7 +204,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	/* ---- who and where we are ---- */
 	ALLOW("getpid"), ALLOW("getppid"), ALLOW("getpgrp"), ALLOW("getpgid"), ALLOW("getsid"), ALLOW("getuid"),
 	ALLOW("geteuid"), ALLOW("getgid"), ALLOW("getegid"), ALLOW("getresuid"), ALLOW("getresgid"),
-	ALLOW("getgroups"), ALLOW("capget"), ALLOW("uname"), ALLOW("sysinfo"), ALLOW("getrusage"), ALLOW("getrlimit"),
+	ALLOW("getgroups"), ALLOW("capget"), ALLOW("uname"), ALLOW("sysinfo"), ALLOW("getrusage"),
+	ALLOW("getrlimit"),
 	ALLOW("setrlimit"), ALLOW("getcpu"), ALLOW("getrandom"), ALLOW("getpriority"), ALLOW("ioprio_get"),
 	ALLOW("sched_yield"), ALLOW("sched_getaffinity"), ALLOW("sched_getparam"), ALLOW("sched_getscheduler"),
 	ALLOW("sched_getattr"), ALLOW("sched_get_priority_max"), ALLOW("sched_get_priority_min"),
@@ -194,7 +214,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	TESTED(SPAWN, "prlimit64", MOR_ANSWER_NOTIFY, MOR_N_LIMITS, 0, zero_limit_tests),
 	TESTED(EVERY, "personality", MOR_ANSWER_ERRNO, 0, EPERM, personality_tests),
 	TESTED(EVERY, "prctl", MOR_ANSWER_ERRNO, 0, EPERM, prctl_tests),
-	QUIET("setsid", EPERM), QUIET("setpgid", EPERM), QUIET("setpriority", EPERM), QUIET("ioprio_set", EPERM),
+	QUIET("setsid", EPERM), QUIET("setpgid", EPERM), QUIET("setpriority", EPERM), QUIET("ioprio_set",
+	EPERM),
 	QUIET("sched_setaffinity", EPERM), QUIET("sched_setparam", EPERM), QUIET("sched_setscheduler", EPERM),
 	QUIET("sched_setattr", EPERM),
 	ASK("setuid", MOR_N_IDENTITY), ASK("setgid", MOR_N_IDENTITY), ASK("setreuid", MOR_N_IDENTITY),
@@ -209,7 +230,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	TESTED(EVERY, "clone", MOR_ANSWER_NOTIFY, MOR_N_FORK, 0, thread_tests),
 	QUIET("clone3", ENOSYS), /* its flags are in memory (CVE-2021-41133); libcs fall back to clone */
 	ALLOW("wait4"), ALLOW("waitid"),
-	ASK("ptrace", MOR_N_INSPECT), ASK("process_vm_readv", MOR_N_INSPECT), ASK("process_vm_writev", MOR_N_INSPECT),
+	ASK("ptrace", MOR_N_INSPECT), ASK("process_vm_readv", MOR_N_INSPECT), ASK("process_vm_writev",
+	MOR_N_INSPECT),
 	ASK("pidfd_getfd", MOR_N_INSPECT), ASK("kcmp", MOR_N_INSPECT),
 	ASK_IN(NO_SPAWN, "pidfd_open", MOR_N_INSPECT), QUIET_IN(SPAWN, "pidfd_open", ENOSYS),
 	ASK_IN(NO_SPAWN, "pidfd_send_signal", MOR_N_INSPECT), QUIET_IN(SPAWN, "pidfd_send_signal", ENOSYS),
@@ -230,7 +252,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	/* ---- other channels between processes ---- */
 	ASK("shmget", MOR_N_IPC), ASK("shmat", MOR_N_IPC), ASK("shmdt", MOR_N_IPC), ASK("shmctl", MOR_N_IPC),
 	ASK("msgget", MOR_N_IPC), ASK("msgsnd", MOR_N_IPC), ASK("msgrcv", MOR_N_IPC), ASK("msgctl", MOR_N_IPC),
-	ASK("semget", MOR_N_IPC), ASK("semop", MOR_N_IPC), ASK("semtimedop", MOR_N_IPC), ASK("semctl", MOR_N_IPC),
+	ASK("semget", MOR_N_IPC), ASK("semop", MOR_N_IPC), ASK("semtimedop", MOR_N_IPC), ASK("semctl",
+	MOR_N_IPC),
 	ASK("mq_open", MOR_N_IPC), ASK("mq_unlink", MOR_N_IPC),
 	ASK("add_key", MOR_N_KEYS), ASK("request_key", MOR_N_KEYS), ASK("keyctl", MOR_N_KEYS),
 
@@ -238,17 +261,20 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK("mount", MOR_N_MOUNT), ASK("umount2", MOR_N_MOUNT), ASK("pivot_root", MOR_N_MOUNT),
 	ASK("chroot", MOR_N_MOUNT), ASK("open_tree", MOR_N_MOUNT), ASK("move_mount", MOR_N_MOUNT),
 	ASK("fsopen", MOR_N_MOUNT), ASK("fsconfig", MOR_N_MOUNT), ASK("fsmount", MOR_N_MOUNT),
-	ASK("fspick", MOR_N_MOUNT), ASK("mount_setattr", MOR_N_MOUNT), ASK_NEW("open_tree_attr", 467, MOR_N_MOUNT),
+	ASK("fspick", MOR_N_MOUNT), ASK("mount_setattr", MOR_N_MOUNT), ASK_NEW("open_tree_attr", 467,
+	MOR_N_MOUNT),
 	ASK("unshare", MOR_N_MOUNT), ASK("setns", MOR_N_MOUNT), ASK("name_to_handle_at", MOR_N_MOUNT),
 	ASK("open_by_handle_at", MOR_N_MOUNT), /* "shocker": a handle knows no parents */
 	QUIET_NEW("statmount", 457, ENOSYS), QUIET_NEW("listmount", 458, ENOSYS),
 
 	/* ---- the kernel itself ---- */
 	QUIET("io_uring_setup", ENOSYS), QUIET("io_uring_enter", ENOSYS), /* runs calls that no filter sees; */
-	QUIET("io_uring_register", ENOSYS), /* never a kill: libuv asks for it unconditionally (CVE-2024-22017) */
+	QUIET("io_uring_register", ENOSYS),
+	/* never a kill: libuv asks for it unconditionally (CVE-2024-22017) */
 	QUIET("io_setup", ENOSYS), QUIET("io_submit", ENOSYS), QUIET("seccomp", ENOSYS),
 	ASK("bpf", MOR_N_KERNEL), ASK("perf_event_open", MOR_N_KERNEL), ASK("userfaultfd", MOR_N_KERNEL),
-	ASK("fanotify_init", MOR_N_KERNEL), ASK("fanotify_mark", MOR_N_KERNEL), ASK("init_module", MOR_N_KERNEL),
+	ASK("fanotify_init", MOR_N_KERNEL), ASK("fanotify_mark", MOR_N_KERNEL), ASK("init_module",
+	MOR_N_KERNEL),
 	ASK("finit_module", MOR_N_KERNEL), ASK("delete_module", MOR_N_KERNEL), ASK("kexec_load", MOR_N_KERNEL),
 	ASK("kexec_file_load", MOR_N_KERNEL), ASK("reboot", MOR_N_KERNEL), ASK("swapon", MOR_N_KERNEL),
 	ASK("swapoff", MOR_N_KERNEL), ASK("acct", MOR_N_KERNEL), ASK("settimeofday", MOR_N_KERNEL),
@@ -258,4 +284,5 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK("iopl", MOR_N_KERNEL), ASK("ioperm", MOR_N_KERNEL), ASK("modify_ldt", MOR_N_KERNEL),
 	ASK("uselib", MOR_N_KERNEL),
 };
+/* clang-format on */
 const size_t mor_syscall_row_count = sizeof(mor_syscall_rows) / sizeof(*mor_syscall_rows);

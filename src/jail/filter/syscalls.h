@@ -13,6 +13,7 @@
 enum mor_filter_variant { MOR_FILTER_PLAIN, MOR_FILTER_NETWORK, MOR_FILTER_SPAWN, MOR_FILTER_BOTH, MOR_FILTERS };
 
 /* What the broker does with a notified call. The order is that of its table of functions. */
+/* clang-format off */
 enum mor_notify {
 	MOR_N_OPEN, MOR_N_OPENAT, MOR_N_OPENAT2, MOR_N_CREAT, MOR_N_TRUNCATE,
 	MOR_N_MKDIR, MOR_N_MKDIRAT, MOR_N_MKNOD, MOR_N_MKNODAT, MOR_N_RMDIR, MOR_N_UNLINK, MOR_N_UNLINKAT,
@@ -26,6 +27,7 @@ enum mor_notify {
 	MOR_N_IDENTITY, MOR_N_IPC, MOR_N_TERMINAL, MOR_N_QUEUED_SIGNAL,
 	MOR_N_COUNT
 };
+/* clang-format on */
 
 enum mor_answer { MOR_ANSWER_ALLOW, MOR_ANSWER_ERRNO, MOR_ANSWER_NOTIFY, MOR_ANSWER_AND };
 

@@ -21,7 +21,9 @@
 struct mor_vname {
 	const char *signature, *corpus, *root, *path, *language;
 };
+/* clang-format off */
 #define MOR_VNAME_EMPTY { "", "", "", "", "" }
+/* clang-format on */
 
 /* google.protobuf.Any. A type that we know has `value`; one that we do not know has `value` when it was read from the
  * wire, and only `json` (one object, "@type" included) when it was read from JSON. */

@@ -10,8 +10,8 @@ const S = {};
 const table = {};
 
 function attempt(name, cls, expect, fn, more) {
-	const told = Object.assign({ name: 'js_' + name, class: cls, row: 84, expect, net: expect, spawn: expect, write: false,
-		bare: true, reaches: false }, more);
+	const usual = { row: 84, expect, net: expect, spawn: expect, write: false, bare: true, reaches: false };
+	const told = Object.assign({ name: 'js_' + name, class: cls }, usual, more);
 	table[told.name] = { told, fn };
 }
 const outside = (name = 'secret.txt') => path.join(S.dir, 'outside', name);
@@ -36,7 +36,8 @@ attempt('dlopen_outside', 'read', 'D', () => {
 	try {
 		process.dlopen({ exports: {} }, outside('library.so'));
 	} catch (e) {
-		if (/did not self-register|undefined symbol/.test(e.message)) return true; // loaded, though no addon
+		// Loaded, though no addon.
+		if (/did not self-register|undefined symbol/.test(e.message)) return true;
 		throw e;
 	}
 	return true;
@@ -112,8 +113,9 @@ const open = { net: 'A' };
 const net = () => require('net');
 attempt('tcp', 'network', 'D', () => once(net().connect(Number(S.port), '127.0.0.1'), 'data').then(has), open);
 attempt('http', 'network', 'D', () => new Promise((resolve, reject) => {
+	// HPE_: answered, not in HTTP.
 	require('http').get({ host: '127.0.0.1', port: Number(S.port) }, () => resolve(true))
-		.on('error', (e) => (e.code && e.code.startsWith('HPE_') ? resolve(true) : reject(e))); // answered, not in HTTP
+		.on('error', (e) => (e.code && e.code.startsWith('HPE_') ? resolve(true) : reject(e)));
 }), open);
 attempt('fetch', 'network', 'D', () => fetch(`http://127.0.0.1:${S.port}/`).then(() => true, (e) => {
 	if (e.cause && /HTTP|Parse|Expected/.test(String(e.cause.message))) return true;
@@ -136,8 +138,9 @@ attempt('inspector', 'network', 'D', () => {
 	inspector.close();
 	return Boolean(url);
 }, { net: '?' });
-attempt('unix_path', 'ipc', 'D', () => once(net().connect(outside('host.sock')), 'data').then(has), { net: 'E' });
-attempt('unix_abstract', 'ipc', 'D', () => once(net().connect('\0' + S.abstract), 'data').then(has), { net: 'E' });
+const data_of = (name) => once(net().connect(name), 'data').then(has);
+attempt('unix_path', 'ipc', 'D', () => data_of(outside('host.sock')), { net: 'E' });
+attempt('unix_abstract', 'ipc', 'D', () => data_of('\0' + S.abstract), { net: 'E' });
 attempt('unix_listen', 'ipc', 'D', () => {
 	const server = net().createServer();
 	server.listen(path.join(S.dir, 'ws', 'mine.sock'));

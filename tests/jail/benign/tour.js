@@ -12,13 +12,15 @@ const scratch = () => fs.mkdtempSync(path.join(os.tmpdir(), 'tour-'));
 const cases = {
 	read: () => assert.strictEqual(fs.readFileSync('data.txt', 'utf8'), 'data\n'),
 	async read_promise() { assert.strictEqual(await fs.promises.readFile('data.txt', 'utf8'), 'data\n'); },
-	read_stream: () => new Promise((resolve, reject) => fs.createReadStream('data.txt').on('error', reject).on('data', () => {}).on('end', resolve)),
+	read_stream: () => new Promise((resolve, reject) =>
+		fs.createReadStream('data.txt').on('error', reject).on('data', () => {}).on('end', resolve)),
 	readdir: () => assert(fs.readdirSync('.').includes('data.txt')),
 	async opendir() { for await (const entry of await fs.promises.opendir('sub')) assert(entry.name); },
 	realpath: () => assert(fs.realpathSync('sub/../data.txt').endsWith('data.txt')),
 	stat: () => assert(fs.statSync('data.txt').isFile()),
 	missing: () => assert.throws(() => fs.readFileSync('no-such-file'), { code: 'ENOENT' }),
-	missing_outside: () => assert.throws(() => fs.readFileSync('/nonexistent/mortise.conf'), { code: 'ENOENT' }),
+	missing_outside: () =>
+		assert.throws(() => fs.readFileSync('/nonexistent/mortise.conf'), { code: 'ENOENT' }),
 	scratch_files() {
 		const dir = scratch();
 		fs.writeFileSync(path.join(dir, 'a'), 'x');
@@ -30,7 +32,8 @@ const cases = {
 	},
 	async scratch_stream() {
 		const file = path.join(scratch(), 'stream');
-		await require('stream/promises').pipeline(require('stream').Readable.from(['a', 'b']), fs.createWriteStream(file));
+		const some = require('stream').Readable.from(['a', 'b']);
+		await require('stream/promises').pipeline(some, fs.createWriteStream(file));
 		assert.strictEqual(fs.readFileSync(file, 'utf8'), 'ab');
 	},
 	home() {
@@ -40,7 +43,8 @@ const cases = {
 	},
 	require_builtin() {
 		for (const name of require('module').builtinModules)
-			if (!name.startsWith('_') && !/^(inspector|wasi|trace_events|repl|sys|punycode)/.test(name)) require(name);
+			if (!name.startsWith('_') && !/^(inspector|wasi|trace_events|repl|sys|punycode)/.test(name))
+				require(name);
 	},
 	require_missing: () => assert.throws(() => require('no-such-package'), { code: 'MODULE_NOT_FOUND' }),
 	async import_builtin() { assert((await import('node:path')).join); },
@@ -52,10 +56,13 @@ const cases = {
 		new Worker("require('worker_threads').parentPort.postMessage(6 * 7)", { eval: true })
 			.on('message', (n) => (n === 42 ? resolve() : reject(n))).on('error', reject);
 	}),
-	hash: () => assert(require('crypto').createHash('sha256').update('x').digest('hex').startsWith('2d711642')),
+	hash: () =>
+		assert(require('crypto').createHash('sha256').update('x').digest('hex').startsWith('2d711642')),
 	random: () => assert.strictEqual(require('crypto').randomBytes(16).length, 16),
 	uuid: () => assert(require('crypto').randomUUID()),
-	async keys() { await require('util').promisify(require('crypto').generateKeyPair)('ec', { namedCurve: 'P-256' }); },
+	async keys() {
+		await require('util').promisify(require('crypto').generateKeyPair)('ec', { namedCurve: 'P-256' });
+	},
 	async scrypt() { await require('util').promisify(require('crypto').scrypt)('x', 'y', 16); },
 	async zlib() {
 		const z = require('zlib');
@@ -75,11 +82,13 @@ const cases = {
 	},
 	memory: () => assert.strictEqual(Buffer.alloc(32 << 20).length, 32 << 20),
 	system_facts() {
-		assert(os.cpus().length && os.totalmem() && os.freemem() && os.loadavg() && os.hostname() && os.release());
-		assert(process.memoryUsage().rss && process.resourceUsage() && process.uptime() && process.cwd());
+		assert(os.cpus().length && os.totalmem() && os.freemem() && os.loadavg());
+		assert(os.hostname() && os.release() && process.uptime() && process.cwd());
+		assert(process.memoryUsage().rss && process.resourceUsage());
 	},
 	signal: () => new Promise((resolve, reject) => {
-		const late = setTimeout(() => reject(new Error('no signal came')), 5000); // also keeps the loop alive
+		// Also keeps the loop alive.
+		const late = setTimeout(() => reject(new Error('no signal came')), 5000);
 		process.once('SIGUSR2', () => { clearTimeout(late); resolve(); });
 		process.kill(process.pid, 'SIGUSR2');
 	}),
@@ -90,9 +99,12 @@ const cases = {
 	},
 	async performance() { assert(require('perf_hooks').performance.now() > 0); },
 	readline: () => new Promise((resolve) => {
-		require('readline').createInterface({ input: fs.createReadStream('data.txt') }).on('close', resolve).on('line', () => {});
+		const lines = require('readline').createInterface({ input: fs.createReadStream('data.txt') });
+		lines.on('close', resolve).on('line', () => {});
 	}),
-	async many_opens() { await Promise.all(Array.from({ length: 100 }, () => fs.promises.readFile('data.txt'))); },
+	async many_opens() {
+		await Promise.all(Array.from({ length: 100 }, () => fs.promises.readFile('data.txt')));
+	},
 	stderr: () => fs.writeSync(2, ''),
 	gc_pressure() { for (let i = 0; i < 200; i++) Buffer.alloc(1 << 18); },
 };

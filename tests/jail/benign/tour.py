@@ -369,11 +369,15 @@ def standard_streams():
 
 @case
 def importing_much():
-    import argparse, ast, cProfile, collections, contextlib, ctypes, curses, dataclasses, decimal, difflib, dis, doctest
-    import enum, fileinput, fractions, ftplib, getopt, gettext, heapq, imaplib, importlib.metadata, inspect, ipaddress
-    import itertools, linecache, logging.handlers, netrc, numbers, operator, optparse, pdb, pickle, pprint, profile
-    import queue, re, sched, shelve, shlex, smtplib, socketserver, statistics, string, struct, sysconfig, textwrap
-    import trace, traceback, tracemalloc, types, typing, unicodedata, unittest, venv, warnings, wave, weakref, xmlrpc.client
+    # fmt: off
+    import argparse, ast, cProfile, collections, contextlib, ctypes, curses, dataclasses, decimal
+    import difflib, dis, doctest, enum, fileinput, fractions, ftplib, getopt, gettext, heapq
+    import imaplib, importlib.metadata, inspect, ipaddress, itertools, linecache, logging.handlers
+    import netrc, numbers, operator, optparse, pdb, pickle, pprint, profile, queue, re, sched
+    import shelve, shlex, smtplib, socketserver, statistics, string, struct, sysconfig, textwrap
+    import trace, traceback, tracemalloc, types, typing, unicodedata, unittest, venv, warnings, wave
+    import weakref, xmlrpc.client
+    # fmt: on
     assert sysconfig.get_paths()
 
 

@@ -16,8 +16,10 @@ const methods = {
 readline.createInterface({ input: process.stdin, terminal: false }).on('line', (line) => {
   try {
     const request = JSON.parse(line);
-    console.log(JSON.stringify({ jsonrpc: '2.0', result: methods[request.method](request.params || {}), id: request.id }));
+    const result = methods[request.method](request.params || {});
+    console.log(JSON.stringify({ jsonrpc: '2.0', result, id: request.id }));
   } catch (e) {
-    console.log(JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message: e.message }, id: request.id || 0 }));
+    const error = { code: -32603, message: e.message };
+    console.log(JSON.stringify({ jsonrpc: '2.0', error, id: request.id || 0 }));
   }
 });

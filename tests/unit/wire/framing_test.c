@@ -111,10 +111,12 @@ static void check_stream(const struct stream *s)
 	}
 }
 
+/* clang-format off */
 #define LINES(limit, flags, bytes, story) { MOR_FRAMING_LINES, limit, flags, MOR_SLICE(bytes), story, 0 }
 #define DECIMAL(limit, flags, bytes, story) { MOR_FRAMING_DECIMAL, limit, flags, MOR_SLICE(bytes), story, 0 }
 #define BE32(limit, flags, bytes, story) { MOR_FRAMING_BE32, limit, flags, MOR_SLICE(bytes), story, 0 }
 #define HEADERS(limit, flags, bytes, story) { MOR_FRAMING_HEADERS, limit, flags, MOR_SLICE(bytes), story, 0 }
+/* clang-format on */
 #define STRICT MOR_DEFRAME_STRICT
 
 static const struct stream line_streams[] = {
@@ -224,9 +226,11 @@ static const struct stream header_streams[] = {
 };
 
 /* Other framings than the own: the first bytes decide. */
+/* clang-format off */
 #define READS(framing, bytes, story, reads) { framing, 0, 0, MOR_SLICE(bytes), story, reads }
 #define TEXT(limit, bytes, story) \
 	{ MOR_FRAMING_HEADERS, limit, MOR_DEFRAME_EOF_ENDS, MOR_SLICE(bytes), story, 1 << MOR_FRAMING_LINES }
+/* clang-format on */
 
 static const struct stream mixed_streams[] = {
 	READS(MOR_FRAMING_LINES, "{}\nContent-Length: 2\r\n\r\n[]{}\n", "F({})3 F([])23 F({})3 ", 1 << MOR_FRAMING_HEADERS),

@@ -11,8 +11,10 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
+/* clang-format off */
 #define YES(literal) { MOR_SLICE(literal), true }
 #define NO(literal) { MOR_SLICE(literal), false }
+/* clang-format on */
 
 static const struct verdict {
 	struct mor_slice text;

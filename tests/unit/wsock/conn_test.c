@@ -85,7 +85,9 @@ static void on_refused(struct mor_ws_server *server, const char *from, const cha
 	snprintf(t.refused, sizeof(t.refused), "%s", why);
 }
 
+/* clang-format off */
 #define OPTIONS(end, ping) { .handler = &handler, .arg = end, .limit = 100000, .ping_ms = ping }
+/* clang-format on */
 
 static void set_up(uint32_t ping_ms)
 {

@@ -41,12 +41,16 @@ static void expect(const struct mor_vname_rules *rules, const char *path, const 
 
 static void test_rules(void **state)
 {
+	/* clang-format off */
 	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules = rules_of(
 		"[" RULE("static/path", "\"root\":\"root\",\"corpus\":\"static\"") ","
 		RULE("dup/path", "\"corpus\":\"first\"") "," RULE("dup/path2", "\"corpus\":\"second\"") ","
-		RULE("(?P<CORPUS>\\\\w+)/(?P<PATH>.*)@x", "\"corpus\":\"@CORPUS@\",\"path\":\"@PATH@\",\"signature\":\"@1@-@2@\"") ","
+		RULE("(?P<CORPUS>\\\\w+)/(?P<PATH>.*)@x",
+		     "\"corpus\":\"@CORPUS@\",\"path\":\"@PATH@\",\"signature\":\"@1@-@2@\"") ","
 		RULE("(grp1)/(\\\\d+)(/z)?/(.*)", "\"corpus\":\"@1@/@2@\",\"root\":\"r@3@\",\"path\":\"@4@\"") ","
-		RULE("^bazel-[^/]+/([^/]+)/.+$", "\"corpus\":\"a@b\",\"root\":\"$1 \\\\1 @@ @ x\",\"language\":\"c\"") "]");
+		RULE("^bazel-[^/]+/([^/]+)/.+$",
+		     "\"corpus\":\"a@b\",\"root\":\"$1 \\\\1 @@ @ x\",\"language\":\"c\"") "]");
+	/* clang-format on */
 
 	(void)state;
 	assert_int_equal(mor_vname_rules_count(rules), 6);
@@ -64,9 +68,12 @@ static void test_rules(void **state)
 /* Whole paths, alternatives grouped: Go's "^a|b$" quirk is not ours. */
 static void test_whole_path(void **state)
 {
+	/* clang-format off */
 	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules =
 		rules_of("[" RULE("a|bc", "\"corpus\":\"1\"") "," RULE("^d|e$", "\"corpus\":\"2\"") ","
-			 RULE("(?i:UP)x?", "\"corpus\":\"3\"") "," RULE("[[:alpha:]]{3}[]x]", "\"corpus\":\"4\"") "]");
+			 RULE("(?i:UP)x?", "\"corpus\":\"3\"") ","
+			 RULE("[[:alpha:]]{3}[]x]", "\"corpus\":\"4\"") "]");
+	/* clang-format on */
 
 	(void)state;
 	expect(rules, "a", "1||a|");

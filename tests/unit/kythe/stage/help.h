@@ -13,7 +13,9 @@
 extern char digests[CONTENTS][65];
 extern struct mor_kzip *kzip;
 
+/* clang-format off */
 #define INPUT(path, number) { MOR_VNAME_EMPTY, path, digests[number], NULL, 0 }
+/* clang-format on */
 #define INPUTS(...) ((struct mor_input[]){ __VA_ARGS__ }), sizeof((struct mor_input[]){ __VA_ARGS__ }) / sizeof(struct mor_input)
 
 const char *in_dir(const char *name);

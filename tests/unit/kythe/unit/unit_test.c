@@ -157,14 +157,20 @@ static void test_digest_of_real_units(void **state)
 static void test_digest_order(void **state)
 {
 #define INPUT(path, digest) "{\"info\":{\"path\":\"" path "\",\"digest\":\"" digest "\"}}"
+	/* clang-format off */
 	MOR_CLEAN(mor_unit) struct mor_unit *a = read_json(
-		"{\"unit\":{\"required_input\":[" INPUT("b", "1") "," INPUT("a", "2") "," INPUT("c", "1") "," INPUT("b", "1") "],"
+		"{\"unit\":{\"required_input\":["
+		INPUT("b", "1") "," INPUT("a", "2") "," INPUT("c", "1") "," INPUT("b", "1") "],"
 		"\"source_file\":[\"y\",\"x\"],\"environment\":[{\"name\":\"B\"},{\"name\":\"A\"}],"
-		"\"details\":[{\"@type\":\"z\",\"value\":\"\"},{\"@type\":\"kythe.proto.GoDetails\",\"goos\":\"linux\",\"compiler\":\"gc\"}]}}");
+		"\"details\":[{\"@type\":\"z\",\"value\":\"\"},"
+		"{\"@type\":\"kythe.proto.GoDetails\",\"goos\":\"linux\",\"compiler\":\"gc\"}]}}");
 	MOR_CLEAN(mor_unit) struct mor_unit *b = read_json(
 		"{\"unit\":{\"required_input\":[" INPUT("c", "1") "," INPUT("b", "1") "," INPUT("a", "2") "],"
-		"\"source_file\":[\"x\",\"y\"],\"environment\":[{\"name\":\"A\"},{\"name\":\"B\"}],\"has_compile_errors\":true,"
-		"\"details\":[{\"@type\":\"kythe.proto.GoDetails\",\"compiler\":\"gc\",\"goos\":\"linux\"},{\"@type\":\"z\",\"value\":\"\"}]}}");
+		"\"source_file\":[\"x\",\"y\"],\"environment\":[{\"name\":\"A\"},{\"name\":\"B\"}],"
+		"\"has_compile_errors\":true,"
+		"\"details\":[{\"@type\":\"kythe.proto.GoDetails\",\"compiler\":\"gc\",\"goos\":\"linux\"},"
+		"{\"@type\":\"z\",\"value\":\"\"}]}}");
+	/* clang-format on */
 	char one[65], two[65];
 
 	(void)state;
