@@ -19,11 +19,11 @@
  *
  * Rules that hold for every function:
  *   - Calls come one at a time, on the thread that called tenon_run(), in the order they were sent.
- *   - What an accessor returns belongs to the call and dies when the method returns. Arguments are
- *     borrowed for the length of the function.
+ *   - What an accessor returns belongs to the call and is freed when the method returns. Arguments are
+ *     borrowed during the call.
  *   - Text given to the library may hold any bytes: quoting is done here, and what is not UTF-8 goes
  *     out as U+FFFD. Text taken from it is UTF-8.
- *   - int results are 0, or negative when nothing was done.
+ *   - int results are 0, or negative if nothing was done.
  */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
@@ -41,7 +41,7 @@ extern "C" {
 #define TENON_API
 #endif
 
-/* JSON-RPC's own error codes. -32000 to -32099 are the protocol's above it; the rest is free. */
+/* JSON-RPC's own error codes. -32000 to -32099 belong to the protocol above it; all others are free. */
 enum {
 	TENON_EPARSE = -32700,
 	TENON_EREQUEST = -32600,
@@ -50,45 +50,45 @@ enum {
 	TENON_EINTERNAL = -32603
 };
 
-typedef struct tenon_call tenon_call;   /* one request or notification under way                */
+typedef struct tenon_call tenon_call;   /* one running request or notification */
 typedef struct tenon_value tenon_value; /* one JSON value of its parameters; NULL means missing */
 
-/* Answers with one of the functions under "Answering". A request that its method leaves unanswered, or
- * whose method returns non-zero before it has answered, gets TENON_EINTERNAL from the library. */
+/* Answers with one of the functions under "Answering". If a method leaves a request unanswered, or returns
+ * non-zero before it has answered, the library answers TENON_EINTERNAL. */
 typedef int tenon_method_fn(tenon_call *call);
 
 typedef struct tenon_method {
-	const char *name; /* compared to the letter; NULL ends the table */
+	const char *name; /* compared exactly; NULL ends the table */
 	tenon_method_fn *fn;
 	const char *doc;
 } tenon_method;
 
 typedef struct tenon_plugin {
-	const char *name; /* what messages on stderr begin with */
+	const char *name; /* messages on stderr begin with it */
 	const char *version, *description;
 	const tenon_method *methods;
 	void *arg;                /* yours: tenon_plugin_of(call)->arg                                 */
 	size_t max_message_bytes; /* a longer message is refused with TENON_EREQUEST; 0: 256 MiB       */
 } tenon_plugin;
 
-/* Serves until stdin ends, then returns 0; 1 when reading or writing fails. One message per line.
+/* Serves until stdin ends, then returns 0; 1 if reading or writing fails. One message per line.
  *
- * The wire moves to private descriptors first: fd 1 becomes stderr and fd 0 /dev/null, so neither a
- * stray printf() nor a child process can disturb the stream, and both stay that way afterwards.
- * Ids are echoed as they came, notifications are never answered, a batch is answered by one array. */
+ * First it moves the wire to private descriptors: fd 1 becomes stderr and fd 0 /dev/null. So an accidental
+ * printf() or a child process cannot disturb the stream. Both stay that way afterwards. Ids are sent back
+ * unchanged, notifications are never answered, a batch is answered by one array. */
 TENON_API int tenon_run(const tenon_plugin *plugin);
 
 /* ---- The call ---- */
 
 TENON_API const tenon_plugin *tenon_plugin_of(const tenon_call *call);
-/* 1 when nobody waits for an answer. Answering is then harmless and sends nothing. */
+/* 1 if nobody waits for an answer. Then answering is harmless and sends nothing. */
 TENON_API int tenon_is_note(const tenon_call *call);
 
-/* ---- Parameters by name: the fallback when it is missing, null or of another type ---- */
+/* ---- Parameters by name: the fallback is returned if it is missing, null or of another type ---- */
 
-/* 1 when it is there and not null. */
+/* 1 if it is there and not null. */
 TENON_API int tenon_has(const tenon_call *call, const char *key);
-/* Text that holds a NUL character is no C string: it gives the fallback too. */
+/* Text with a NUL character is not a C string: it gives the fallback too. */
 TENON_API const char *tenon_str(const tenon_call *call, const char *key, const char *fallback);
 /* Whole numbers within int64_t. */
 TENON_API int64_t tenon_int(const tenon_call *call, const char *key, int64_t fallback);
@@ -109,35 +109,35 @@ enum tenon_type {
 
 /* An object, an array, or missing. */
 TENON_API const tenon_value *tenon_params(const tenon_call *call);
-/* As they were sent: JSON text without a NUL at its end. NULL when there are none. */
+/* As they were sent: JSON text without a NUL at its end. NULL if there are none. */
 TENON_API const char *tenon_params_json(const tenon_call *call, size_t *ret_len);
-/* Member of an object, NULL when there is none. `object` may be NULL, as in every function below. */
+/* Member of an object, NULL if there is none. `object` may be NULL, as in every function below. */
 TENON_API const tenon_value *tenon_get(const tenon_value *object, const char *key);
 /* By JSON pointer: "/files/0/path". */
 TENON_API const tenon_value *tenon_at(const tenon_value *value, const char *pointer);
 TENON_API size_t tenon_size(const tenon_value *value); /* members or elements; 0 for the others */
 TENON_API enum tenon_type tenon_type_of(const tenon_value *value);
 TENON_API const char *tenon_as_str(const tenon_value *value, const char *fallback);
-/* NUL characters included. NULL when it is no text. */
+/* With NUL characters. NULL if it is not a text. */
 TENON_API const char *tenon_as_text(const tenon_value *value, size_t *ret_len);
 TENON_API int64_t tenon_as_int(const tenon_value *value, int64_t fallback);
 TENON_API double tenon_as_double(const tenon_value *value, double fallback);
 TENON_API int tenon_as_bool(const tenon_value *value, int fallback);
-/* Base64 text (standard alphabet, padded) as the bytes it stands for. NULL when it is none, or when
- * memory is short. Never NULL for the empty text. */
+/* Decodes Base64 text (standard alphabet, padded). NULL if it is not Base64, or without memory. Never NULL
+ * for the empty text. */
 TENON_API const void *tenon_as_bytes(tenon_call *call, const tenon_value *value, size_t *ret_len);
 
 /* ---- Answering: exactly once. A second answer is refused (negative) and changes nothing. ---- */
 
-/* `json` is one JSON text; anything else makes the answer TENON_EINTERNAL and is refused. */
+/* `json` is one JSON text; anything else is refused, and the answer becomes TENON_EINTERNAL. */
 TENON_API int tenon_reply_json(tenon_call *call, const char *json, size_t len);
 TENON_API int tenon_reply_null(tenon_call *call);
 TENON_API int tenon_fail(tenon_call *call, int64_t code, const char *message);
 /* `data_json`: one JSON text that becomes the error's `data`, or NULL for none. */
 TENON_API int tenon_fail_data(tenon_call *call, int64_t code, const char *message, const char *data_json);
 
-/* A flat object at once: tenon_reply(call, TENON("path", path), TENON("lines", 12)). Strings, integers
- * within int64_t and floating numbers; `true` is an int in C11, so booleans have a form of their own. */
+/* A flat object in one call: tenon_reply(call, TENON("path", path), TENON("lines", 12)). Strings, integers
+ * within int64_t and floating numbers. `true` is an int in C11, so booleans have their own form. */
 enum tenon_pair_kind { TENON_PAIR_STR, TENON_PAIR_INT, TENON_PAIR_DOUBLE, TENON_PAIR_BOOL };
 
 typedef struct tenon_pair {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters are relaxed atomics: hosts on several threads share them, and tests that fail the n-th allocation
- * run on one. */
+/* The counters are relaxed atomics: hosts on several threads share them. Tests that make the n-th allocation
+ * fail run on one thread. */
 #include "base/alloc.h"
 
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ static bool may_allocate(void)
 	long left = atomic_load_explicit(&fail_in, memory_order_relaxed);
 
 	atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-	/* The counter stops at 0 and does not pass below it: 0 means "fail", for this call and for all later. */
+	/* The counter stops at 0: 0 means "fail", for this call and for all later ones. */
 	while (left > 0)
 		if (atomic_compare_exchange_weak(&fail_in, &left, left - 1))
 			return true;

@@ -15,16 +15,16 @@ void *mor_realloc(void *memory, size_t size);  /* the old block stays valid on f
 char *mor_strdup(const char *text);            /* NULL in, NULL out */
 char *mor_strndup(const char *text, size_t len);
 void mor_free(void *memory);
-/* Room for one more element in an array that has `count` of them: `array` points to the pointer, which may move.
- * 0 or -1; the array stays valid either way. */
+/* Makes room for one more element in an array of `count` elements: `array` points to the pointer, which may
+ * move. 0 or -1; the array stays valid in both cases. */
 int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
-/* One more text at the end of a NULL-terminated list (NULL: an empty one). Takes `text`; NULL is a failed allocation.
- * 0 or -1; the list stays valid either way. */
+/* Adds a text at the end of a NULL-terminated list (NULL: an empty one). Takes `text`; NULL is a failed
+ * allocation. 0 or -1; the list stays valid in both cases. */
 int mor_texts_push(char ***list, char *text);
 char **mor_texts_free(char **list); /* such a list with its texts; returns NULL */
 
 void mor_alloc_fail_after(long count);
-/* What every allocation since the start of the process adds up to (calls, not bytes). */
+/* The number of all allocations since the start of the process (calls, not bytes). */
 long mor_alloc_count(void);
 
 /* MOR_CLEAN(mor_buf) struct mor_buf b = ...; runs mor_buf_fini(&b) at the end of the scope. */

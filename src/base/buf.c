@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two decisions carry this file. A failure sticks, so builders need no check per append. And the block is always
- * one byte longer than `cap`, so that handing it out as a text (mor_buf_detach) can never fail for lack of room
- * or of permission by the limit.
+ * Two decisions shape this file. A failure is kept, so callers need not check each append. And the block is
+ * always one byte longer than `cap`, so that mor_buf_detach() always has room for its NUL.
  */
 #include "base/buf.h"
 
@@ -104,7 +103,7 @@ int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args)
 	need = vsnprintf(NULL, 0, format, args);
 	r = need < 0 ? buf_fail(buf, MORTISE_ENOMEM) : mor_buf_reserve(buf, (size_t)need);
 	if (r == 0) {
-		/* The terminating NUL may fall on the spare byte behind cap. */
+		/* The terminating NUL may use the spare byte after cap. */
 		if (need)
 			vsnprintf(buf->data + buf->len, (size_t)need + 1, format, again);
 		buf->len += (size_t)need;

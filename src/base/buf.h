@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing byte buffer with a limit. Appending to a buffer that has failed does nothing, so a caller
- * may append a dozen times and look at mor_buf_failed() once. All memory is one block.
+ * A growing byte buffer with a limit. Appending to a failed buffer does nothing. So a caller may append many
+ * times and check mor_buf_failed() once. All memory is one block.
  */
 #ifndef MOR_BASE_BUF_H
 #define MOR_BASE_BUF_H
@@ -16,7 +16,7 @@ struct mor_buf {
 	char *data;
 	size_t len, cap;
 	size_t limit; /* 0: none */
-	int status;   /* 0, MORTISE_ENOMEM or MORTISE_ELIMIT; sticky until mor_buf_fini/reset */
+	int status;   /* 0, MORTISE_ENOMEM or MORTISE_ELIMIT; kept until mor_buf_fini/reset */
 };
 
 /* clang-format off */
@@ -31,9 +31,9 @@ static inline void mor_buf_fini(struct mor_buf *buf)
 		mor_buf_release(buf);
 	buf->status = 0;
 }
-/* Empties it and keeps the memory if at most keep bytes are held, else gives it back. */
+/* Empties it. Keeps the memory if it is at most keep bytes, else frees it. */
 void mor_buf_reset(struct mor_buf *buf, size_t keep);
-/* Room for `more` further bytes, at data + len. Returns 0 or a status. */
+/* Makes room for `more` bytes at data + len. Returns 0 or a status. */
 int mor_buf_reserve(struct mor_buf *buf, size_t more);
 int mor_buf_append(struct mor_buf *buf, const void *bytes, size_t len);
 int mor_buf_text(struct mor_buf *buf, const char *text);
@@ -45,7 +45,7 @@ int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args) __att
 int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text);
 /* Drops `count` bytes from the front. */
 void mor_buf_consume(struct mor_buf *buf, size_t count);
-/* The content as a NUL-terminated text that the caller frees; NULL when the buffer has failed. */
+/* The content as a NUL-terminated text that the caller frees; NULL if the buffer has failed. */
 char *mor_buf_detach(struct mor_buf *buf);
 
 /* A formatted text that the caller frees; NULL: no memory. */

@@ -7,7 +7,7 @@ int64_t mor_clock_ns(void)
 {
 	struct timespec now;
 
-	/* Cannot fail: the clock exists on every kernel we run on, and the pointer is ours. */
+	/* Cannot fail: every kernel we run on has this clock, and the pointer is ours. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

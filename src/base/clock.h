@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Monotonic time. Everything but the loop's virtual clock reads it here. */
+/* Monotonic time. Everything except the loop's virtual clock reads it here. */
 #ifndef MOR_BASE_CLOCK_H
 #define MOR_BASE_CLOCK_H
 
 #include <stdint.h>
 
 int64_t mor_clock_ns(void);
-/* The same clock as of the last timer tick: never ahead, behind by at most mor_clock_tick_ms(), and read in a
- * fraction of the time. */
+/* The same clock at the last timer tick: never ahead, at most mor_clock_tick_ms() behind, and much faster to
+ * read. */
 int64_t mor_clock_coarse_ms(void);
 uint32_t mor_clock_tick_ms(void); /* at least 1 */
 

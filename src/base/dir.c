@@ -21,7 +21,7 @@ int mor_dir_make_all(int at, const char *path, mode_t mode)
 	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
 	r = make_one(at, path, mode);
-	if (r != -ENOENT) /* mostly only the last one is missing */
+	if (r != -ENOENT) /* usually only the last one is missing */
 		return r;
 	for (size_t i = 1; i <= len; i++) {
 		if (path[i] != '/' && path[i])

@@ -64,7 +64,7 @@ void mortise_free(void *memory)
 	mor_free(memory);
 }
 
-/* A cut may have gone through the middle of a character: drops what is left of it at the end. */
+/* The text may have been cut inside a character: removes the rest of it. */
 static size_t whole_characters(const char *text, size_t len)
 {
 	size_t start = len;
@@ -90,7 +90,7 @@ static void set_text(mortise_error *err, const char *text, bool cut)
 	}
 	if (cut)
 		len = whole_characters(text, len);
-	/* Not iscntrl(): in an 8-bit locale it takes parts of UTF-8 characters for controls. */
+	/* Not iscntrl(): in an 8-bit locale it treats parts of UTF-8 characters as controls. */
 	for (size_t i = 0; i < len; i++)
 		err->text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
 	while (len && err->text[len - 1] == ' ')
@@ -101,8 +101,8 @@ static void set_text(mortise_error *err, const char *text, bool cut)
 static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err, int code, int os_errno,
 						       const char *format, va_list args)
 {
-	/* Formatted apart: the arguments may point into err->text. Twice the size, so that a full text can
-	 * still be followed by errno's. */
+	/* Formatted in another buffer: the arguments may point into err->text. It has twice the size, so
+	 * that errno's text can follow a full text. */
 	char text[2 * sizeof(err->text)];
 	int len = vsnprintf(text, sizeof(text), format, args);
 	bool cut = len < 0 || (size_t)len >= sizeof(text);

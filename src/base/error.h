@@ -7,19 +7,19 @@
 
 #include <mortise/mortise.h>
 
-/* Sets err (NULL is fine) and returns code, so that `return mor_fail(err, MORTISE_E..., "...")` is one
- * step. The text is cut at a UTF-8 boundary and newlines become spaces: one line, always. */
+/* Sets err (NULL is fine) and returns code, so that `return mor_fail(err, MORTISE_E..., "...")` is one step.
+ * The text is cut at a UTF-8 boundary and newlines become spaces: it is always one line. */
 int mor_fail(mortise_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Same with errno's number kept in os_errno and its text appended: "open x: No such file". */
+/* The same; keeps errno's number in os_errno and appends its text: "open x: No such file". */
 int mor_fail_errno(mortise_error *err, int code, int os_errno, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* MORTISE_ENOMEM with the text that its row has, "out of memory"; _of puts "what: " before it. */
+/* MORTISE_ENOMEM with the text of its row, "out of memory"; _of puts "what: " before it. */
 int mor_fail_memory(mortise_error *err);
 int mor_fail_memory_of(mortise_error *err, const char *what);
-/* Puts "prefix: " before the text that is there. Returns err->code. With err NULL
- * it does nothing and returns MORTISE_ESYSTEM: keep the status you have. */
+/* Puts "prefix: " before the present text. Returns err->code. With err NULL it does nothing and returns
+ * MORTISE_ESYSTEM: keep the status you have. */
 int mor_fail_prefix(mortise_error *err, const char *prefix);
-/* Is it a lack of descriptors, processes or memory, which passes without anybody's repair? */
+/* Is it a temporary lack of descriptors, processes or memory? */
 bool mor_errno_is_lack(int os_errno);
 bool mor_error_is_lack(const mortise_error *err);
 

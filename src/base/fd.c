@@ -35,7 +35,8 @@ void mor_fd_close(int *fd)
 {
 	int saved = errno;
 
-	/* Never again after EINTR: on Linux the descriptor is gone, and its number may be another's by now. */
+	/* Never repeated after EINTR: on Linux the descriptor is closed, and its number may be used again by
+	 * now. */
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
@@ -65,7 +66,7 @@ int mor_fd_nonblock(int fd)
 	return 0;
 }
 
-/* O_NONBLOCK so that a FIFO without a writer does not hold us; it means nothing for regular files. */
+/* O_NONBLOCK so that a FIFO without a writer does not block us; it has no effect on regular files. */
 static int open_regular(const char *path, struct stat *ret_info)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -85,7 +86,7 @@ static int open_regular(const char *path, struct stat *ret_info)
 	return r;
 }
 
-/* Reads one byte past the limit at most: st_size is only a hint (files in /proc say 0, others grow). */
+/* Reads at most one byte past the limit: st_size is only a hint (files in /proc say 0, others grow). */
 static int read_all(int fd, size_t limit, struct mor_buf *buf)
 {
 	for (;;) {
@@ -120,7 +121,8 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 
 	if (fd < 0)
 		return fd;
-	/* One byte over the size, so that the usual file takes one allocation and the read that finds its end. */
+	/* One byte more than the size, so that a normal file takes one allocation, and the last read finds
+	 * its end. */
 	if ((uintmax_t)info.st_size > limit)
 		r = -EFBIG;
 	else if (mor_buf_reserve(&buf, (size_t)info.st_size + 1))
@@ -159,7 +161,7 @@ ssize_t mor_fd_write_masked(int fd, const void *data, size_t len)
 
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
-	/* One that was pending before is not ours to take. */
+	/* A signal that was pending before is not ours: it stays. */
 	was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
 	if (pthread_sigmask(SIG_BLOCK, &pipe_only, &old) != 0)
 		return -EINVAL;
@@ -183,8 +185,8 @@ ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len)
 			return n;
 		if (errno == EINTR)
 			continue;
-		/* EINVAL may also be the descriptor's fault; then the other way says so again, and all we lose
-		 * is the faster one. */
+		/* EINVAL may also be the descriptor's fault. Then the other way fails as well, and we lose
+		 * only some speed. */
 		if (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS)
 			return -errno;
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
@@ -213,14 +215,14 @@ int mor_fd_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* Where the file system has no such thing, one is made and its name removed. */
+/* If the file system has no unnamed files, we make a file and remove its name. */
 int mor_fd_unnamed(const char *dir)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 	char *name;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	/* A kernel that does not know O_TMPFILE takes it for a directory that is to be written. */
+	/* A kernel that does not know O_TMPFILE sees an attempt to write a directory. */
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 		return fd < 0 ? -errno : fd;
 	mor_buf_printf(&path, "%s/.mortise-XXXXXX", dir);
@@ -236,7 +238,7 @@ int mor_fd_unnamed(const char *dir)
 	return fd;
 }
 
-/* The last page, if it is not full, stays: who writes on in it would have to read it again. */
+/* The last page stays if it is not full: the next write would have to read it again. */
 int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len)
 {
 	size_t tail = (size_t)((at + len) % PAGE), whole = len > tail ? len - tail : 0;
@@ -249,7 +251,7 @@ int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			break; /* not here; or a failure, which comes again */
+			break; /* not supported here; or a failure, which will come again */
 		from += n;
 		whole -= (size_t)n;
 		len -= (size_t)n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intrusive doubly linked list; the head is a node of its own. A node not in a list points at itself. */
+/* Intrusive doubly linked list. The head is a separate node. A node that is in no list points to itself. */
 #ifndef MOR_BASE_LIST_H
 #define MOR_BASE_LIST_H
 
@@ -45,7 +45,7 @@ static inline void mor_list_remove(struct mor_list *node)
 	mor_list_init(node);
 }
 
-/* The first node taken out, or NULL. */
+/* Removes and returns the first node, or NULL. */
 static inline struct mor_list *mor_list_pop(struct mor_list *head)
 {
 	struct mor_list *node = head->next;
@@ -56,7 +56,7 @@ static inline struct mor_list *mor_list_pop(struct mor_list *head)
 	return node;
 }
 
-/* `after` is the next one, so the body may remove `node`. */
+/* `after` is the next node, so the body may remove `node`. */
 #define MOR_LIST_EACH(node, after, head) \
 	for (struct mor_list *node = (head)->next, *after = node->next; node != (head); \
 	     node = after, after = node->next)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORD_MAX_LEN 40 /* so that the row of the table below fits the stack */
+#define WORD_MAX_LEN 40 /* so that one row of the table below fits on the stack */
 
 static size_t least(size_t a, size_t b, size_t c)
 {
@@ -15,13 +15,13 @@ static size_t least(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* The shift key is no mistake worth counting. */
+/* Upper or lower case does not count as a mistake. */
 static bool same(char a, char b)
 {
 	return a == b || (isalpha((unsigned char)a) && (a ^ b) == 0x20);
 }
 
-/* Edit distance by the two-row method; longer words are never a typing error of something we know. */
+/* Edit distance with two rows. A longer word is never a typing mistake of a known word. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t la = strlen(a), lb = strlen(b);
@@ -55,7 +55,7 @@ void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate)
 	nearest->distance = d;
 }
 
-/* One wrong letter in three: "cal" is call, but "frobnicate" is nothing of ours. */
+/* At most one wrong letter in three: "cal" is near to call, but "frobnicate" is near to nothing. */
 const char *mor_nearest_best(const struct mor_nearest *nearest)
 {
 	size_t allowed = (strlen(nearest->word) + 2) / 3;

@@ -21,7 +21,7 @@
 
 /* ---- the place ---- */
 
-/* The directory of a path, "." where it names none. NULL: no memory. */
+/* The directory of a path, "." if it has none. NULL: no memory. */
 static char *dir_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -38,7 +38,7 @@ static char *join_path(char *dir, const char *name)
 	return mor_buf_detach(&path);
 }
 
-/* realpath() will not do: what the last link leads to need not be there. 0 or -errno. */
+/* realpath() does not work here: the target of the last link need not exist. 0 or -errno. */
 static int follow_links(char **path)
 {
 	char target[PATH_MAX];
@@ -48,7 +48,8 @@ static int follow_links(char **path)
 		char *next;
 
 		if (len < 0)
-			return errno == EINVAL || errno == ENOENT ? 0 : -errno; /* no link, or nothing */
+			/* not a link, or nothing there */
+			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
 		target[len] = '\0';
 		next = target[0] == '/' ? mor_strdup(target) : join_path(dir_of(*path), target);
 		if (!next)
@@ -59,7 +60,7 @@ static int follow_links(char **path)
 	return -ELOOP;
 }
 
-/* A rename over a mount point is refused (EBUSY). A kernel before 5.8 does not tell, and then it is. */
+/* A rename over a mount point fails (EBUSY). Kernels before 5.8 cannot tell, and then the rename fails. */
 static bool is_mount_point(const char *path)
 {
 	struct statx info = { 0 };
@@ -91,8 +92,9 @@ static int fail_at(const char *path, int error, mortise_error *err)
 	return mor_fail_errno(err, error == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -error, "%s: it cannot be written", path);
 }
 
-/* "-", /dev/stdout and their like: a descriptor that we have already. To open it anew would begin at the file's start where the
- * shell said ">>", and fail where it is a socket. -1: the path is none of these. */
+/* "-", /dev/stdout and the like: a descriptor that is open already. Opening it again would start at the
+ * beginning of the file, even if the shell said ">>", and fail for a socket. -1: the path is not one of
+ * these. */
 static int descriptor_of(const char *path)
 {
 	static const char *const numbered[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -149,7 +151,7 @@ int mor_outplace_open(const struct mor_outplace *place)
 	return open(place->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
 }
 
-/* A group that cannot be kept gets no more than others have. */
+/* If the group cannot be kept, it gets only the rights of others. */
 void mor_outplace_dress(const struct mor_outplace *place, int fd)
 {
 	mode_t mode = place->mode;
@@ -166,7 +168,7 @@ void mor_outplace_dress(const struct mor_outplace *place, int fd)
 
 /* ---- the file ---- */
 
-/* A name that nobody has, in the directory of the place, for make() to make: 0 or -errno. */
+/* Tries new names in the directory of the place; make() makes the file: 0 or -errno. */
 static int take_name(struct mor_outfile *file, int (*make)(struct mor_outfile *file, mode_t mode), mode_t mode)
 {
 	int r;
@@ -199,7 +201,7 @@ static int make_named(struct mor_outfile *file, mode_t mode)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* /proc is the way back from a descriptor to a name. */
+/* /proc gives a name for a descriptor. */
 static int link_unnamed(struct mor_outfile *file, mode_t mode)
 {
 	char from[40];
@@ -220,7 +222,7 @@ static int make_beside(struct mor_outfile *file, mode_t mode)
 	file->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (file->fd >= 0)
 		return 0;
-	/* A kernel that does not know O_TMPFILE takes it for a directory that is to be written. */
+	/* A kernel that does not know O_TMPFILE sees an attempt to write a directory. */
 	return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? take_name(file, make_named, mode) : -errno;
 }
 
@@ -267,7 +269,7 @@ int mor_outfile_commit(struct mor_outfile *file, mortise_error *err)
 			file->name = NULL;
 		}
 	}
-	/* Some file systems tell only now that there was no room. */
+	/* Some file systems report only now that there was no room. */
 	if (close(file->fd) < 0 && r == 0 && errno != EINTR)
 		r = -errno;
 	file->fd = -1;

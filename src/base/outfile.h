@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is there whole or not at all.
+ * A file that appears complete or not at all.
  *
- * Its bytes go to a file without a name, in the directory where it belongs; commit gives it its name, over what lies there. Who
- * is killed before that leaves nothing behind, and what lay there stays as it was. (Where the file system has no files without
- * a name, a killed process leaves one called .mortise- and a number.)
+ * Its bytes go to an unnamed file in the same directory. Commit gives it its name and replaces the old file.
+ * A process that is killed before leaves nothing behind, and the old file stays unchanged. (On a file system
+ * without unnamed files, a killed process leaves a file called .mortise- and a number.)
  *
- * A link keeps pointing: what it leads to is replaced. The mode of what lies there is kept, owner and group where we may; a new
- * file gets the mode that was asked for, less the umask. What cannot be replaced (a pipe, a device, a file that is a mount
- * point) is written in place, as its bytes come. "-" is stdout.
+ * A link is kept: its target is replaced. The mode of the old file is kept, owner and group if we may. A new
+ * file gets the mode that was asked for, minus the umask. What cannot be replaced (a pipe, a device, a file
+ * that is a mount point) is written in place. "-" is stdout.
  *
- * Nothing is synced: this holds against the death of the process, not of the machine.
+ * Nothing is synced: this protects against the death of the process, not of the machine.
  */
 #ifndef MOR_BASE_OUTFILE_H
 #define MOR_BASE_OUTFILE_H
@@ -20,13 +20,13 @@
 
 #include <mortise/mortise.h>
 
-/* Where a file belongs, once links are followed. */
+/* The place of a file, after links are followed. */
 struct mor_outplace {
 	char *path;
-	bool there;    /* something lies there, and we may write to it           */
+	bool there;    /* a file exists there, and we may write to it */
 	bool in_place; /* it cannot be replaced                                  */
-	int descriptor; /* it is this one of ours (-, /dev/stdout, /dev/fd/N); -1: it is none */
-	mode_t mode;   /* of what lies there                                     */
+	int descriptor; /* it is this open descriptor (-, /dev/stdout, /dev/fd/N); -1: it is none */
+	mode_t mode;   /* of the existing file */
 	uid_t uid;
 	gid_t gid;
 };
@@ -34,7 +34,7 @@ struct mor_outplace {
 struct mor_outfile {
 	int fd; /* to write to; -1: none is open */
 	struct mor_outplace place;
-	char *name; /* of the file beside, where it has one */
+	char *name; /* name of the temporary file, if it has one */
 };
 /* clang-format off */
 #define MOR_OUTFILE_INIT { .fd = -1 }
@@ -43,14 +43,16 @@ struct mor_outfile {
 /* MORTISE_EINPUT, MORTISE_ENOTFOUND (no such directory): the text names the path. On success free it with _fini(). */
 int mor_outplace_find(const char *path, struct mor_outplace *ret, mortise_error *err);
 void mor_outplace_fini(struct mor_outplace *place);
-char *mor_outplace_dir(const struct mor_outplace *place); /* where it lies, for mor_free(); NULL: no memory */
-int mor_outplace_open(const struct mor_outplace *place); /* what is in_place, to write to; -1 and errno */
-/* Makes `fd` look like what lies there: mode, group, owner. Nothing lies there: it stays as it is. */
+char *mor_outplace_dir(const struct mor_outplace *place); /* its directory, for mor_free(); NULL: no memory */
+/* opens a place that is in_place, for writing; -1 and errno */
+int mor_outplace_open(const struct mor_outplace *place);
+/* Gives `fd` the mode, group and owner of the existing file. Without one, nothing changes. */
 void mor_outplace_dress(const struct mor_outplace *place, int fd);
 
 int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mortise_error *err);
-/* Everything is written: it gets its name. On failure the file is dropped. */
+/* Everything is written: the file gets its name. On failure the file is dropped. */
 int mor_outfile_commit(struct mor_outfile *file, mortise_error *err);
-void mor_outfile_drop(struct mor_outfile *file); /* without a trace; also after a commit, or when none is open */
+/* leaves no trace; also fine after a commit, or if none is open */
+void mor_outfile_drop(struct mor_outfile *file);
 
 #endif

@@ -44,7 +44,7 @@ bool mor_path_is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* By inode: "./x", "x" and a link to it are the same program. */
+/* Compares inodes: "./x", "x" and a link to it are the same program. */
 bool mor_path_same(const char *a, const char *b)
 {
 	struct stat one, other;
@@ -59,7 +59,7 @@ bool mor_path_is_within(const char *path, const char *dir, size_t dir_len)
 
 /* ---- clean ones ---- */
 
-/* Back to before the last element that was appended after `floor`; false when there is none to take away, or it is "..". */
+/* Goes back before the last element after `floor`; false if there is none, or it is "..". */
 static bool step_up(struct mor_buf *out, size_t floor)
 {
 	size_t at = out->len;
@@ -79,7 +79,7 @@ static void add_element(struct mor_buf *out, size_t floor, struct mor_slice elem
 	mor_buf_slice(out, element);
 }
 
-/* `floor` is where the elements begin: behind the "/" of an absolute path, above which ".." does not go. */
+/* `floor` is where the elements begin: after the "/" of an absolute path; ".." does not go above it. */
 static void add_elements(struct mor_buf *out, size_t floor, bool absolute, const char *path)
 {
 	while (*path) {

@@ -9,15 +9,15 @@
 #include "base/buf.h"
 
 char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */
-char *mor_path_absolute(const char *path);              /* against our own directory       */
-bool mor_path_climbs(const char *path);                 /* has a ".." among its parts      */
+char *mor_path_absolute(const char *path);              /* relative to our working directory */
+bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
 /* `path` is `dir`, or lies below it. Both are clean; `dir` has `dir_len` bytes and no slash at its end. */
 bool mor_path_is_within(const char *path, const char *dir, size_t dir_len);
 /* Appends dir/path (path alone when it is absolute or dir is "") without ".", "..", "//" and a "/" at the end: "a/./b/../c"
  * is "a/c", "../x" stays, "/.." is "/", nothing is ".". Returns 0 or the buffer's status. */
 int mor_path_clean(const char *dir, const char *path, struct mor_buf *out);
-/* What is left of a clean path below a clean directory; NULL when it does not lie below it. "/" and "" hold everything
- * that is (not) absolute. */
+/* The rest of a clean path below a clean directory; NULL if it is not below it. "/" contains all absolute
+ * paths, "" all others. */
 const char *mor_path_below(const char *dir, const char *path);
 
 bool mor_path_is_file(const char *path);

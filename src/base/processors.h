@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many processors there are. */
+/* The number of processors. */
 #ifndef MOR_BASE_PROCESSORS_H
 #define MOR_BASE_PROCESSORS_H
 

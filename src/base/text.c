@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of this is free of the C library's locale on purpose: what strtod() or isprint() say depends on what the
- * embedder has set, and neither a limit in a configuration file nor an excerpt in an error text may. */
+/* This file does not use the C library's locale: results of strtod() or isprint() depend on the embedder's
+ * settings, but limits in a configuration file and excerpts in error texts must not. */
 #include "base/text.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits from the front of *text into *ret. false: there is none, or too many for 64 bits. */
+/* Reads digits from the front of *text into *ret. false: there are none, or too many for 64 bits. */
 static bool take_digits(struct mor_slice *text, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -105,7 +105,7 @@ bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms)
 	unit = duration_unit(text);
 	if (!unit || whole > UINT32_MAX / unit)
 		return false;
-	/* Rounded up: a limit that someone wrote as 0.0001s must not become 0, which often means "none". */
+	/* Rounded up: a limit of 0.0001s must not become 0, which often means "none". */
 	whole = whole * unit + (fraction * unit + 999999999) / 1000000000;
 	if (whole > UINT32_MAX)
 		return false;
@@ -173,8 +173,8 @@ const char *mor_format_bytes(uint64_t bytes, char out[32])
 	return out;
 }
 
-/* The second byte's range depends on the first: this is what keeps out overlong forms, surrogates and
- * everything past U+10FFFF (Unicode 15, table 3-7). */
+/* The range of the second byte depends on the first. This excludes overlong forms, surrogates and everything
+ * above U+10FFFF (Unicode 15, table 3-7). */
 size_t mor_utf8_sequence(const char *p, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)p;
@@ -204,7 +204,7 @@ size_t mor_utf8_sequence(const char *p, size_t len)
 	return n;
 }
 
-/* Most text is ASCII: eight bytes at a time, as long as none has its high bit set. */
+/* Most text is ASCII: eight bytes at a time, while none has its high bit set. */
 static size_t ascii_run(const char *p, size_t len)
 {
 	size_t i = 0;
@@ -227,8 +227,8 @@ bool mor_utf8_valid(struct mor_slice text)
 	return true;
 }
 
-/* How many bytes at p may be shown as they are: none for control characters, among them U+0080..U+009F
- * (which terminals obey) and the line separators U+2028 and U+2029. */
+/* The number of bytes at p that may be shown unchanged: 0 for control characters, also U+0080..U+009F (which
+ * terminals obey) and the line separators U+2028 and U+2029. */
 static size_t printable(const char *p, size_t len)
 {
 	size_t n = mor_utf8_sequence(p, len);
@@ -263,7 +263,7 @@ static const char *show_bytes(struct mor_slice bytes, bool for_quotes, char *out
 		memcpy(out + used, quote || n == 0 ? piece : bytes.ptr + i, width);
 		used += width;
 		i += n ? n : 1;
-		/* The last place where "..." would still fit behind what is there. */
+		/* The last place where "..." would still fit. */
 		if (used + 3 < out_size)
 			keep = used;
 	}

@@ -9,7 +9,7 @@
 
 #include "base/slice.h"
 
-/* Whole decimal number and nothing else. false: not a number or out of range. */
+/* A whole decimal number and nothing else. false: not a number, or out of range. */
 bool mor_parse_u64(struct mor_slice text, uint64_t *ret);
 bool mor_parse_i64(struct mor_slice text, int64_t *ret);
 bool mor_parse_u32(struct mor_slice text, uint32_t *ret);
@@ -23,13 +23,13 @@ bool mor_parse_rate(struct mor_slice text, uint32_t *ret_billionths);
 const char *mor_format_ms(uint64_t ms, char out[32]);
 const char *mor_format_bytes(uint64_t bytes, char out[32]);
 
-/* Length of the valid UTF-8 sequence at p (1..4), 0 if it is none. */
+/* Length of the valid UTF-8 sequence at p (1..4), 0 if it is invalid. */
 size_t mor_utf8_sequence(const char *p, size_t len);
 bool mor_utf8_valid(struct mor_slice text);
-/* A printable, one-line, quoted-safe excerpt of arbitrary bytes: control bytes as \xNN, cut with "...".
+/* An excerpt of any bytes on one line, printable and safe in quotes: control bytes as \xNN, cut with "...".
  * Always NUL-terminated. Returns out. */
 const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
-/* The same for text that will not stand between quotes: quotes and backslashes stay as they are. */
+/* The same for text that is not put in quotes: quotes and backslashes stay unchanged. */
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);
 
 /* 0 to 15, or -1. */
@@ -40,12 +40,12 @@ static inline int mor_hex_value(char c)
 	c |= 0x20;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
-/* Two lower-case digits a byte and a NUL: 2 * len + 1 bytes. */
+/* Two lower-case digits per byte and a NUL: 2 * len + 1 bytes. */
 void mor_hex(const void *bytes, size_t len, char *out);
-/* How many lower-case digits it begins with. */
+/* The number of lower-case hex digits at the beginning. */
 size_t mor_hex_count(const char *text);
 
-/* What follows the last slash; all of it where nothing does. */
+/* The part after the last slash; all of it if there is none. */
 const char *mor_base_name(const char *path);
 
 /* Exact match of text against one of the alternatives in "a|b|c"; `list` may be NULL. */

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 
-/* Kept NULL-terminated at every step, for it is handed to the library as it is. */
+/* NULL-terminated after every step, because it is passed to the library as it is. */
 int mor_text_list_add(struct mor_text_list *list, const char *item)
 {
 	const char **grown = mor_realloc(list->item, (list->count + 2) * sizeof(*grown));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of texts that belong to somebody else, such as the words of a command line. */
+/* A list of borrowed texts, such as the words of a command line. */
 #ifndef MOR_BASE_TEXTLIST_H
 #define MOR_BASE_TEXTLIST_H
 

@@ -24,7 +24,7 @@ static const struct {
 	{ "all", MOR_TRACE_LOOP | MOR_TRACE_WIRE | MOR_TRACE_PROC | MOR_TRACE_HOST },
 };
 
-/* Words that name no room are ignored: a trace must never be why a program fails. */
+/* Words that name no room are ignored: a trace must never make a program fail. */
 static unsigned apply_word(unsigned mask, struct mor_slice word)
 {
 	bool off = word.len && word.ptr[0] == '-';
@@ -74,6 +74,7 @@ void mor_trace_write(enum mor_trace_room room, const char *format, ...)
 	if (len > 0)
 		used = strlen(line);
 	line[used++] = '\n';
-	/* One write per line, so that lines of several processes do not mix. What stderr refuses is lost. */
+	/* One write per line, so that lines of several processes do not mix. Lines that stderr does not
+	 * accept are lost. */
 	(void)mor_fd_write_nosignal(2, line, used);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracing to stderr, off unless the environment asks: MORTISE_TRACE=wire,proc,-loop or "all". Read once,
- * when the first host is made. Costs one load and one branch when off.
+ * Tracing to stderr. Off unless the environment asks for it: MORTISE_TRACE=wire,proc,-loop or "all". Read
+ * once, when the first host is made. Costs one load and one branch when off.
  */
 #ifndef MOR_BASE_TRACE_H
 #define MOR_BASE_TRACE_H

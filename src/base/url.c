@@ -25,7 +25,7 @@ static const char *take_port(struct mor_slice text, struct mor_url *url)
 	return NULL;
 }
 
-/* What a name or an address is written with; nothing that could end a header or begin something else. */
+/* Characters of a name or an address; none that could end a header or begin something else. */
 static bool is_host(struct mor_slice host, bool brackets)
 {
 	for (size_t i = 0; i < host.len; i++) {
@@ -57,7 +57,7 @@ static const char *take_authority(struct mor_slice text, struct mor_url *url)
 	return take_port(rest, url);
 }
 
-/* It stands in a line of a request: visible ASCII only. */
+/* It becomes part of a request line: visible ASCII only. */
 static const char *take_target(const char *text, struct mor_url *url)
 {
 	for (const char *c = text; *c; c++) {

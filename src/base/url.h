@@ -12,16 +12,16 @@
 struct mor_url {
 	bool tls;
 	char host[MOR_URL_HOST];     /* without the brackets of an IPv6 address */
-	uint16_t port;               /* where none is given: 80, with TLS 443   */
+	uint16_t port;               /* default: 80, with TLS 443 */
 	char target[MOR_URL_TARGET]; /* path and query; at least "/"            */
 };
 
 /* NULL, or what is wrong: "must begin with ws:// or wss://". */
 const char *mor_url_parse(const char *text, struct mor_url *ret);
-/* "wss://host:443/path" for people: the query may hold a token, and stays out. */
+/* "wss://host:443/path" for people. The query may hold a token, so it is left out. */
 #define MOR_URL_SHOWN (MOR_URL_HOST + MOR_URL_TARGET + 24)
 const char *mor_url_show(const struct mor_url *url, char out[MOR_URL_SHOWN]);
-/* Host and port as they stand in a header and in texts: "[::1]:443". */
+/* Host and port as in a header and in texts: "[::1]:443". */
 #define MOR_URL_AUTHORITY (MOR_URL_HOST + 16)
 const char *mor_url_authority(const struct mor_url *url, char out[MOR_URL_AUTHORITY]);
 

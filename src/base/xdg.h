@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a user's files belong: the XDG Base Directory Specification. A variable that holds no absolute path does not
- * count, as the specification wants it. */
+/* The places of a user's files: the XDG Base Directory Specification. A variable without an absolute path is
+ * ignored, as the specification says. */
 #ifndef MOR_BASE_XDG_H
 #define MOR_BASE_XDG_H
 
@@ -10,8 +10,8 @@ enum mor_xdg {
 	MOR_XDG_CACHE,  /* $XDG_CACHE_HOME, or ~/.cache        */
 };
 
-/* "HOME/" and what the format gives, for mor_free(). `instead` takes the place of the variables; NULL: they are asked.
- * 0, MORTISE_ENOMEM, or MORTISE_ENOTFOUND: neither the variable nor HOME is an absolute path. */
+/* "HOME/" and the formatted rest, for mor_free(). `instead` replaces the variables; NULL: they are used. 0,
+ * MORTISE_ENOMEM, or MORTISE_ENOTFOUND: neither the variable nor HOME is an absolute path. */
 int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

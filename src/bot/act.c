@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin's answer amounts to. Plugins are taken as they are: what cannot be done is told and left out. */
+/* Does what a plugin's answer asks for. What cannot be done is reported and left out. */
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
 #include "bot/bot.h"
 
-/* One answer under way. */
+/* One answer that is being carried out. */
 struct answer {
 	struct mor_bot_seat *seat;
 	const struct mor_bot_walk *walk;
-	int index;      /* of the action; -1: the reply */
-	char echo[180]; /* "weather/7": plugin and event; to the network also the number of the call */
+	int index;      /* index of the action; -1: the reply */
+	char echo[180]; /* "weather/7": plugin and event; on the network also the number of the call */
 };
 
 bool mor_bot_matches(mortise_json result)
@@ -56,7 +56,7 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 		lose_action(answer);
 }
 
-/* An empty message is refused by every network; as an answer it means that there is none. */
+/* Every network refuses an empty message. As an answer it means that there is none. */
 static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
 {
 	if (content.len)
@@ -65,7 +65,7 @@ static void send_action(struct answer *answer, struct mor_onebot_target target, 
 
 /* ---- actions ---- */
 
-/* "send": text to whomever the plugin names. NULL: done; else what is wrong. */
+/* "send": a text to the person or group that the plugin names. Returns NULL, or what is wrong. */
 static const char *act_send(struct answer *answer, const struct mor_value *action)
 {
 	struct mor_slice type = mor_json_string(mor_json_get(action, "target_type"));
@@ -97,7 +97,7 @@ static const char *do_action(struct answer *answer, const struct mor_value *acti
 		return text.ptr ? NULL : "text must be a string";
 	}
 	if (!mor_slice_is(type, "image"))
-		return "its type is none of reply, image, send";
+		return "its type must be reply, image or send";
 	if (!url.len)
 		return "url must be a string";
 	send_action(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_image, url);
@@ -132,7 +132,7 @@ bool mor_bot_act(struct mor_bot_seat *seat, const struct mor_bot_walk *walk, mor
 		return false;
 	root = mor_doc_root(doc);
 	if (mor_json_type(root) != MOR_JSON_OBJECT) {
-		mor_bot_warn(seat, "its answer to \"handle\" is no object: it does nothing");
+		mor_bot_warn(seat, "its answer to \"handle\" is not an object: it is ignored");
 		return false;
 	}
 	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls to the network, and what becomes of them. Each has an echo of its own, by which its answer is found, and a limit. Two
- * calls to the same person or group go out one after the other, the second when the first is answered: implementations work on
- * several at once, and would turn an answer and its picture round. A call whose connection is lost is not sent again: nobody
- * knows whether it was done, and twice is worse than not at all.
+ * Calls to the network, and their answers. Each call has its own echo, which finds its answer, and a time
+ * limit. Two calls to the same person or group go out one after the other: the second waits for the answer
+ * to the first. Implementations work on several calls at once, and could send a picture before its text. A
+ * call whose connection is lost is not sent again: nobody knows whether it was done, and twice is worse than
+ * not at all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void mark_calls(struct mor_bot_run *run)
 	unsigned by = run->out.full ? 2 : 1;
 	char text[120];
 
-	snprintf(text, sizeof(text), "%u calls wait for the chat network: no event is taken until it has caught up", run->api.count);
+	snprintf(text, sizeof(text), "%u calls wait for the chat network: no event is read until it has caught up", run->api.count);
 	mor_bot_set_full(run, run->api.count > MOST / by || run->api.bytes > FULL / by, text);
 }
 
@@ -93,12 +94,12 @@ void mor_bot_api_free(struct mor_bot_run *run)
 		drop_call(run, mor_container_of(run->api.calls.next, struct mor_bot_api_call, node));
 }
 
-/* ---- what becomes of them ---- */
+/* ---- the end of a call ---- */
 
 /* How a call ended. */
 struct outcome {
 	const char *status; /* "ok", "failed", "timeout", "lost" */
-	const char *what;   /* the first word of the line; NULL: it is told with -v only */
+	const char *what;   /* the first word of the line; NULL: shown only with -v */
 	const char *why;
 	int64_t retcode;
 	const char *data;   /* JSON, or NULL */
@@ -131,8 +132,8 @@ static void write_result(const struct mor_bot_api_call *call, const struct outco
 	mor_w_end(&w);
 }
 
-/* Only a plugin that has asked for it in its metadata: the specification has no such event, and does not say what becomes of
- * one that is not known. */
+/* Only for a plugin that asks for it in its metadata. The specification has no such event, and does not say
+ * what a plugin does with an unknown event. */
 static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call *call, const struct outcome *outcome)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
@@ -141,7 +142,7 @@ static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call
 	if (!seat->wants_results || !seat->body || seat->dead || seat->run->stopping)
 		return;
 	if (seat->waiting >= MOR_BOT_QUEUE) {
-		mor_bot_tell(seat->run, seat, "overloaded", call->event, "%u events wait for it already: it is not told what became of its call",
+		mor_bot_tell(seat->run, seat, "overloaded", call->event, "%u events wait for it already: it gets no result of its call",
 			     seat->waiting);
 		return;
 	}
@@ -155,7 +156,7 @@ static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call
 		return;
 	}
 	mor_free(job);
-	mor_bot_tell(seat->run, seat, "internal", call->event, "out of memory: it is not told what became of its call");
+	mor_bot_tell(seat->run, seat, "internal", call->event, "out of memory: it gets no result of its call");
 }
 
 static void settle_call(struct mor_bot_run *run, struct mor_bot_api_call *call, struct outcome outcome)
@@ -188,7 +189,7 @@ static struct mor_bot_api_call *find_call(const struct mor_bot_run *run, const c
 	return NULL;
 }
 
-/* One that nobody waits for, or not any more, is no more than a line with -v. */
+/* An answer that nobody waits for, or no longer waits for, is only a line with -v. */
 void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response)
 {
 	struct mor_bot_api_call *call = find_call(run, response->echo);
@@ -198,7 +199,7 @@ void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event
 	if (call)
 		settle_call(run, call, outcome);
 	else if (run->console->verbose || (response->failed && !response->echo))
-		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0, "an answer to no call of ours%s%s", response->failed ? ": " : "",
+		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0, "an answer to an unknown call%s%s", response->failed ? ": " : "",
 			     response->failed ? response->why : "");
 }
 
@@ -209,7 +210,7 @@ void mor_bot_api_lost(struct mor_bot_run *run, uint64_t peer)
 
 		if (call->peer == peer)
 			settle_call(run, call, (struct outcome){ .status = "lost", .what = "lost", .retcode = -1,
-							    .why = "the connection was lost before the answer: whether it was done is not known" });
+							    .why = "the connection was lost before the answer: nobody knows whether the call was done" });
 	}
 }
 
@@ -221,13 +222,13 @@ static void give_up_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 
 	mor_format_ms(run->config->network.api_ms, limit);
 	if (call->peer)
-		snprintf(why, sizeof(why), "no answer in %s (api_timeout in the bot's file gives it longer)", limit);
+		snprintf(why, sizeof(why), "no answer in %s (api_timeout in the bot's file sets the limit)", limit);
 	else
-		snprintf(why, sizeof(why), "not sent: for %s there was no connection that takes calls", limit);
+		snprintf(why, sizeof(why), "not sent: for %s there was no connection that accepts calls", limit);
 	settle_call(run, call, (struct outcome){ .status = call->peer ? "timeout" : "lost", .what = call->peer ? "timeout" : "lost", .why = why, .retcode = -1 });
 }
 
-/* Does an earlier one go to the same place? */
+/* Does an earlier call go to the same place? */
 static bool call_is_blocked(const struct mor_bot_run *run, const struct mor_bot_api_call *call)
 {
 	for (const struct mor_list *node = call->node.prev; node != &run->api.calls; node = node->prev) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process of a bot's plugin: how it comes, and how it goes. */
+/* One process of a bot's plugin: how it starts and how it ends. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "bot/bot.h"
 
-/* ---- what it runs by ---- */
+/* ---- its settings ---- */
 
-/* Settings of the file first, so that --set of the command line wins. */
+/* Settings of the file come first, so that --set on the command line wins. */
 static int body_settings(const struct mor_bot_body *body, struct mor_text_list *list, mortise_error *err)
 {
 	const struct mor_text_list *more = &body->seat->run->runner.set;
@@ -44,7 +44,7 @@ static uint64_t mix_print(uint64_t print, const void *bytes, size_t len)
 	return print;
 }
 
-/* A program that is looked for in PATH belongs to the system: it is not looked at. */
+/* A program found through PATH belongs to the system, so we do not watch it. */
 uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 {
 	uint64_t print = 0xcbf29ce484222325u;

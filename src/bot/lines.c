@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events from stdin, one on a line. */
+/* Events from stdin, one per line. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #define LINE_LIMIT ((size_t)16 << 20)
 #define READ_SIZE 65536
 
-/* The next whole line, without its newline; the last one may lack it. false: there is none yet. */
+/* The next whole line, without its newline. The last line may lack it. false: there is none yet. */
 static bool next_line(struct mor_bot_lines *in, struct mor_slice *ret)
 {
 	size_t rest = in->bytes.len - in->seen;
@@ -55,7 +55,7 @@ void mor_bot_lines_read(struct mor_bot_run *run, struct mor_bot_lines *in)
 	ssize_t got;
 
 	if (mor_buf_reserve(&in->bytes, READ_SIZE) < 0) {
-		mor_bot_tell(run, NULL, "internal", run->line + 1, "out of memory: no more is read");
+		mor_bot_tell(run, NULL, "internal", run->line + 1, "out of memory: reading has stopped");
 		in->ended = true;
 		return;
 	}

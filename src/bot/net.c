@@ -13,7 +13,7 @@
 #define FULL ((size_t)8 << 20)
 #define LAST_MS 2000 /* after a signal the network has this long for its answers */
 
-/* One that waits. */
+/* One event that waits. */
 struct mail {
 	struct mor_list node;
 	struct mor_onebot_event event;
@@ -29,7 +29,8 @@ static void mail_free(struct mor_bot_run *run, struct mail *mail)
 	mor_free(mail);
 }
 
-/* Answers are not read either while we pause: so it is the last resort, and their time does not run out for it. */
+/* While we pause, answers are not read either. So we pause only as a last resort, and calls get their time
+ * again. */
 static void set_pause(struct mor_bot_run *run)
 {
 	unsigned by = run->net.paused ? 2 : 1;
@@ -118,7 +119,7 @@ void mor_bot_net_feed(struct mor_bot_run *run)
 
 /* ---- the end ---- */
 
-/* Until `done`, or the time is over, or one more signal comes. */
+/* Waits until `done`, the end of the time, or one more signal. */
 static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bot_run *run), int64_t end_ms, int seen)
 {
 	while (!done(run) && mor_signals_count() <= seen) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls on their way to stdout. Whoever reads them may be slow, and the plugins must not wait for that: their time limits
- * run, and so do those of the events. So nothing here blocks, and what the reader does not take waits: up to a bound,
- * beyond which no event is read and none is given to a plugin until half of it has gone out.
+ * Calls that go to stdout. Their reader may be slow, but plugins must not wait for it: their time limits
+ * run, and so do those of the events. So nothing here blocks, and what the reader does not take waits in a
+ * buffer. If the buffer is full, no event is read or given to a plugin until half of it has gone out.
  *
- * stdout is not made non-blocking: others may share it, a shell for one. A pipe that poll() calls writable takes PIPE_BUF
- * bytes at once.
+ * stdout is not made non-blocking: other programs may share it, such as a shell. If poll() says that a pipe
+ * is writable, it takes PIPE_BUF bytes at once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 
 #define FULL ((size_t)1 << 20)
 #define LAST_MS 2000 /* after a signal the reader has this long for the rest */
-#define LOOK_MS 200  /* how often it is looked for a signal then */
+#define LOOK_MS 200  /* how often we then check for a signal */
 
 size_t mor_bot_out_waiting(const struct mor_bot_run *run)
 {
@@ -34,7 +34,7 @@ static bool is_writable(int wait_ms)
 	return poll(&fd, 1, wait_ms) > 0;
 }
 
-/* Moves what is left only when that is less than what has gone. */
+/* Moves the rest only when it is shorter than what has gone. */
 static void tidy_out(struct mor_bot_out *out)
 {
 	if (out->sent < out->bytes.len - out->sent)
@@ -60,7 +60,7 @@ static void mark_out(struct mor_bot_run *run)
 	size_t waiting = mor_bot_out_waiting(run);
 	char text[120];
 
-	snprintf(text, sizeof(text), "%zu bytes of calls wait for whoever reads stdout: no event is read until it has caught up", waiting);
+	snprintf(text, sizeof(text), "%zu bytes of calls wait for the reader of stdout: no event is read until it has caught up", waiting);
 	mor_bot_set_full(run, waiting > (run->out.full ? FULL / 2 : FULL), text);
 }
 
@@ -87,7 +87,7 @@ int mor_bot_out_put(struct mor_bot_run *run, struct mor_slice line)
 {
 	int r = mor_buf_slice(&run->out.bytes, line);
 
-	run->out.bytes.status = 0; /* one line is lost, not those behind it */
+	run->out.bytes.status = 0; /* one line is lost, but not the lines after it */
 	return r;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bot's file, when it is read first and whenever it has changed: from what it says to the plugins that there are.
+ * The bot's file, at the first reading and after each change: makes the plugins match what it says.
  *
- * The directory is watched, because editors replace a file rather than write to it; and the file as well, because it may be
- * a symbolic link to elsewhere. Either only makes us look whether the file is another one than before.
+ * The directory is watched, because editors replace a file and do not write to it. The file is watched as
+ * well, because it may be a symbolic link to another place. Each event only makes us check whether the file
+ * has changed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 /* ---- seats ---- */
 
-/* What a reading of the file amounts to, for people. */
+/* What one reading of the file changed, for people. */
 struct tally {
 	struct mor_buf names[3];
 	unsigned counts[3], same;
@@ -93,7 +94,7 @@ static int change_seat(struct mor_bot_seat *seat, struct mor_botfile_plugin *plu
 	return r;
 }
 
-/* What the file says of one plugin. `ret` is NULL where there is none to be. */
+/* Reads what the file says about one plugin. `ret` is NULL if it is not enabled. */
 static int apply_plugin(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct tally *tally, struct mor_bot_seat **ret,
 		     mortise_error *err)
 {
@@ -118,7 +119,8 @@ static bool is_among(struct mor_bot_seat *const *seats, size_t count, const stru
 	return false;
 }
 
-/* Those that are not among the new ones end, once they have done what they have. There is room for them. */
+/* Plugins that are not in the new list end, after they have finished their work. The array has room for
+ * them. */
 static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *seats, size_t count, struct tally *tally)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -130,7 +132,8 @@ static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *sea
 	}
 }
 
-/* All plugins of the file, in its order. One that cannot be made is an error at the start; later it is told. */
+/* All plugins of the file, in its order. A plugin that cannot be made is an error at the start. Later it is
+ * only reported. */
 static int apply_file(struct mor_bot_run *run, struct mor_botfile *bot, struct tally *tally, mortise_error *err)
 {
 	struct mor_bot_seat **seats = mor_zalloc((bot->count + 1) * sizeof(*seats));
@@ -211,7 +214,7 @@ static void watch_file(struct mor_bot_run *run)
 		run->watch.last = (struct stat){ 0 };
 }
 
-/* A file that is not there for the moment is on its way: an editor has moved it, and will tell by another event. */
+/* A missing file will come back: an editor has moved it, and another event will follow. */
 static bool is_another(const struct mor_bot_run *run)
 {
 	const struct stat *last = &run->watch.last;
@@ -265,14 +268,14 @@ void mor_bot_reload(struct mor_bot_run *run)
 	struct mor_botfile *bot = NULL;
 	mortise_error err = { 0 };
 
-	watch_file(run); /* first: what changes while we read is another change */
+	watch_file(run); /* comes first: a change while we read counts as another change */
 	if (mor_botfile_load(run->path, &bot, &err) < 0) {
 		mor_bot_tell(run, NULL, "reload", 0, "%s; the bot goes on as it was", err.text);
 		return;
 	}
 	tell_warnings(run, bot);
 	if (!mor_botfile_network_same(&bot->network, &run->config->network))
-		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed, which takes effect when the bot is started again", run->path);
+		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed: start the bot again to use it", run->path);
 	if (apply_file(run, bot, &tally, &err) < 0)
 		mor_bot_tell(run, NULL, "reload", 0, "%s", err.text);
 	tell_tally(run, &tally);

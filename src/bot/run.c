@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run of a bot: plugins up, events in, calls out, and an end that loses nothing. */
+/* The run of a bot: starts plugins, reads events, sends calls, and ends without losing any. */
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 
-#define HOLD_MS 20 /* how often it is looked whether reading may go on */
+#define HOLD_MS 20 /* how often we check whether reading may go on */
 
 /* ---- events ---- */
 
@@ -22,7 +22,7 @@ static void take_connected(struct mor_bot_run *run, struct mor_onebot_event *eve
 		mor_bot_seat_connect(run->seats[i], false);
 }
 
-/* Networks answer calls on the same stream that brings events. */
+/* Networks answer calls on the same stream that carries events. */
 static void take_answer(struct mor_bot_run *run, const struct mor_onebot_event *event)
 {
 	if (event->failed)
@@ -100,15 +100,15 @@ static bool run_is_idle(const struct mor_bot_run *run)
 	return mor_list_empty(&run->walks);
 }
 
-/* The earlier of two waits; -1 is for ever. */
+/* The shorter of two waits; -1 means no limit. */
 static int sooner(int a, int b)
 {
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* A signal between the look at the count and the wait is not lost: its handler has made the host's descriptor
- * readable. An event that is held back is with us already, so nobody would tell us of it. Where the network is elsewhere, stdin
- * is only looked at for the end of a terminal. */
+/* A signal between the check of the count and the wait is not lost: its handler has made the host's
+ * descriptor readable. An event that we hold back causes no new wake-up, so we wait with a limit. If a
+ * network is used, stdin is watched only for the end of a terminal. */
 static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 {
 	bool held = mor_bot_is_held(run);
@@ -144,7 +144,7 @@ static void feed_events(struct mor_bot_run *run, struct mor_bot_lines *in)
 		mor_bot_lines_feed(run, in);
 }
 
-/* A bot on the network has no end but a signal. */
+/* A bot on the network ends only by a signal. */
 static bool run_is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
 {
 	return !run->net.link && (mor_out_broken(run->console) || (in->ended && !in->bytes.len && run_is_idle(run)));
@@ -208,7 +208,7 @@ static bool all_settled(void *arg)
 	return true;
 }
 
-/* All at once; no event is read before every plugin is ready or given up. */
+/* Starts all at once. No event is read before every plugin is ready or has failed. */
 static int start_plugins(struct mor_bot_run *run, mortise_error *err)
 {
 	int r = mor_runner_run(&run->runner, all_settled, run);
@@ -236,7 +236,7 @@ static void stop_all(struct mor_bot_run *run, enum mortise_stop how)
 		mortise_plugin_stop(mor_container_of(node, struct mor_bot_body, node)->plugin, how);
 }
 
-/* The network goes on meanwhile: it brings answers, and takes what plugins still say. */
+/* The network goes on meanwhile: it brings answers, and takes what plugins still send. */
 static void wait_for_plugins(struct mor_bot_run *run)
 {
 	struct pollfd fds[] = {
@@ -255,7 +255,7 @@ static void wait_for_plugins(struct mor_bot_run *run)
 	mor_bot_api_tend(run);
 }
 
-/* Answers that come while they are being stopped still go out. One more signal, and they are killed. */
+/* Answers that come while plugins are being stopped still go out. One more signal kills the plugins. */
 static void stop_run(struct mor_bot_run *run)
 {
 	int seen = mor_signals_count();
@@ -295,7 +295,8 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 	return r;
 }
 
-/* Calls that are still under way end with their plugins, and look at their walks once more: those go last. */
+/* Calls that still run end together with their plugins, and look at their walks once more. So walks are
+ * freed last. */
 static void finish_run(struct mor_bot_run *run)
 {
 	run->stopping = true;
@@ -320,7 +321,7 @@ int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *give
 	mor_list_init(&run.net.inbox);
 	mor_list_init(&run.api.calls);
 	mor_signals_keep_hangup(true);
-	args.config = (struct mor_text_list){ 0 }; /* the file's name: no plugin is configured with it */
+	args.config = (struct mor_text_list){ 0 }; /* this is the bot's file: it configures no plugin */
 	r = run_bot(&run, &args, &err);
 	finish_run(&run);
 	if (mor_signals_count())

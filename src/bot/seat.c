@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One plugin of a bot: what waits for it, what it gets, and whether it is still there. */
+/* One plugin of a bot: what waits for it, what it gets, and whether it still runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bot/bot.h"
 
-#define MATCHES_MS 2000 /* where describe does not say */
+#define MATCHES_MS 2000 /* used if describe does not say */
 
 /* ---- life ---- */
 
@@ -47,7 +47,7 @@ void mor_bot_job_free(struct mor_bot_job *job)
 	mor_free(job);
 }
 
-/* The events are gone by now; what still waits stands by itself. */
+/* The events are gone by now. What still waits are jobs on their own. */
 void mor_bot_seat_free(struct mor_bot_seat *seat)
 {
 	struct mor_list *node;
@@ -67,9 +67,9 @@ bool mor_bot_seat_is_idle(const struct mor_bot_seat *seat)
 	return !seat->waiting && !seat->given && mor_list_empty(&seat->matched);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- what the plugin says about itself ---- */
 
-/* A command is written "weather" or "/weather", and so is what a person types. */
+/* A command may be written "weather" or "/weather", in the metadata and by users. */
 static struct mor_slice without_sign(struct mor_slice text)
 {
 	if (text.len && *text.ptr == '/')
@@ -118,7 +118,7 @@ static void learn_commands(struct mor_bot_seat *seat, const struct mor_value *li
 	}
 }
 
-/* Shown is metadata.name; the key stays beside it where it is another, because texts of the host and files name it so. */
+/* Shows metadata.name, and the key beside it if it differs, because files and the host's texts use the key. */
 static void learn_name(struct mor_bot_seat *seat, const char *name)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf label = MOR_BUF_INIT;
@@ -134,7 +134,7 @@ static void learn_name(struct mor_bot_seat *seat, const char *name)
 	seat->label = text;
 }
 
-/* Has just become ready: what it is, and what it may have at once. */
+/* The plugin has just become ready: reads what it is, and how many calls it may have at once. */
 static void learn_seat(struct mor_bot_seat *seat)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -187,7 +187,7 @@ static struct mor_bot_job *take_job(struct mor_bot_seat *seat)
 	return mor_container_of(node, struct mor_bot_job, node);
 }
 
-/* Once in the queue is enough: whose id it tells is decided when it goes out. */
+/* One entry in the queue is enough: the id is filled in when it goes out. */
 void mor_bot_seat_connect(struct mor_bot_seat *seat, bool front)
 {
 	if (!seat->body || seat->dead || seat->connect_queued)
@@ -220,7 +220,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	struct mor_bot_seat *seat = job->seat;
 
 	seat->given--;
-	/* While its answer is still to come the host keeps the slot, and whoever is next waits with a limit. */
+	/* While its answer is missing, the host keeps the slot. The next job waits with a limit. */
 	seat->late = reply->status == MORTISE_ETIMEOUT;
 	mor_bot_walk_job_done(job, reply);
 }
@@ -234,7 +234,7 @@ static int write_params(const struct mor_bot_job *job, struct mor_buf *out)
 	return job->kind == MOR_BOT_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
 }
 
-/* For a plugin that owes an answer, an event waits as long as matches may take, no longer. */
+/* If the plugin still has to answer, an event waits only as long as matches may take. */
 static uint32_t job_patience_ms(const struct mor_bot_job *job)
 {
 	int64_t rest = job->since_ms + job->seat->matches_ms - mor_clock_ms();
@@ -272,12 +272,12 @@ static void give_job(struct mor_bot_job *job)
 
 /* ---- looking after it ---- */
 
-/* All that waits passes it by; a dead plugin is told of once. `remedy` is what would help. */
+/* All waiting events skip the plugin. A dead plugin is reported once. `remedy` says what would help. */
 static void bury_seat(struct mor_bot_seat *seat, const char *remedy)
 {
 	struct mor_bot_job *job;
 
-	mor_bot_tell(seat->run, seat, "dead", 0, "%s; events pass it by from now on%s", seat->body->why, remedy);
+	mor_bot_tell(seat->run, seat, "dead", 0, "%s; it gets no more events%s", seat->body->why, remedy);
 	seat->dead = true;
 	while ((job = take_job(seat))) {
 		if (job->kind == MOR_BOT_JOB_CONNECT)
@@ -289,14 +289,14 @@ static void bury_seat(struct mor_bot_seat *seat, const char *remedy)
 
 static const char no_restart[] = " (auto_restart = true in the bot's file would start it again)";
 
-/* The new one could not be started. Where there is no other, that is how the plugin is. */
+/* The new process could not be started. If there is no old one, the plugin has failed. */
 static void drop_next(struct mor_bot_seat *seat, const char *remedy)
 {
 	struct mor_bot_body *next = seat->next, *old = seat->body;
 
 	seat->next = NULL;
 	if (old && !seat->dead) {
-		mor_bot_tell(seat->run, seat, "reload", 0, "the new one does not start, and the old one goes on: %s", next->why);
+		mor_bot_tell(seat->run, seat, "reload", 0, "the new process does not start, so the old one goes on: %s", next->why);
 		mor_bot_body_retire(next);
 		return;
 	}
@@ -305,7 +305,7 @@ static void drop_next(struct mor_bot_seat *seat, const char *remedy)
 	bury_seat(seat, remedy);
 }
 
-/* The new one is ready. The old one's last answer comes first, so that no event is handled before an earlier one. */
+/* The new process is ready. We wait for the old one's last answer, so that events are handled in order. */
 static void succeed_body(struct mor_bot_seat *seat)
 {
 	if (seat->given)
@@ -330,7 +330,7 @@ static void tend_next(struct mor_bot_seat *seat)
 		drop_next(seat, seat->next->config.auto_restart ? "" : no_restart);
 }
 
-/* Started, and yet stopped without our doing: it died while nothing was asked of it, or is not to be restarted. */
+/* It had started, but it stopped without our order: it died while idle, or must not be restarted. */
 static void tend_body(struct mor_bot_seat *seat)
 {
 	int state = mortise_plugin_state(seat->body->plugin);

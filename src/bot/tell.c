@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens in a bot, for people and for machines; stdout belongs to the calls. */
+/* Reports what happens in a bot, for people and for machines. stdout is used for calls only. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,17 +9,18 @@
 #include "bot/bot.h"
 #include "console/report.h"
 
-/* The host names its own settings as the remedy; whoever runs a bot writes the bot's file. */
+/* The host's texts name its own settings as the remedy. A person who runs a bot must change the bot's file
+ * instead. */
 static const struct {
-	const char *begin, *end; /* the host's words; what stands between them stays */
+	const char *begin, *end; /* the host's words; the words between them stay */
 	const char *our_begin, *our_end;
 } words[] = {
 	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ", " = \"DURATION\" } in the bot's file gives it longer" },
-	{ " (--dialect, --framing)", "", "", "" }, /* a bot has but one */
+	{ " (--dialect, --framing)", "", "", "" }, /* a bot has only one */
 	{ "restart.intensity, restart.period", "", "max_restarts in the bot's file", "" },
 };
 
-/* Each phrase is replaced where it comes first; texts have it once. */
+/* Only the first occurrence of a phrase is replaced; a text has it once. */
 static void append_our_words(const char *text, struct mor_buf *out)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -57,7 +58,7 @@ static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 		mor_note_slice(run->console, mor_buf_view(&json));
 }
 
-/* The host's texts begin with the plugin's name; so does the line. */
+/* The host's texts begin with the plugin's name, and our line does too, so it is removed here. */
 static const char *without_name(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -116,7 +117,7 @@ void mor_bot_tell_failure(const struct mor_bot_job *job, const mortise_reply *re
 void mor_bot_warn_end(struct mor_bot_seat *seat)
 {
 	if (seat->repeats)
-		mor_bot_tell(seat->run, seat, "warning", 0, "the same %u times more: %s", seat->repeats, seat->told);
+		mor_bot_tell(seat->run, seat, "warning", 0, "repeated %u times: %s", seat->repeats, seat->told);
 	seat->repeats = 0;
 }
 
@@ -173,7 +174,7 @@ void mor_bot_event(const mortise_event *event, void *arg)
 		mor_bot_warn(seat, event->text);
 		break;
 	case MORTISE_EVENT_NOISE:
-		mor_bot_tell(seat->run, seat, "noise", 0, "no message on its stdout: %s", event->text);
+		mor_bot_tell(seat->run, seat, "noise", 0, "not a message on its stdout: %s", event->text);
 		break;
 	default:
 		if (seat->run->console->verbose && event->type != MORTISE_EVENT_HEALTH)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event's way through the plugins. */
+/* The path of an event through the plugins. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -26,7 +26,7 @@ static struct mor_bot_visit *visit_of(const struct mor_bot_job *job)
 	return mor_container_of(job, struct mor_bot_visit, job);
 }
 
-/* Its place in the order of turns. */
+/* Its place in the order of plugins. */
 static size_t place_of(const struct mor_bot_visit *visit)
 {
 	return (size_t)(visit - visit->job.walk->visits);
@@ -41,7 +41,8 @@ static void ask_visit(struct mor_bot_visit *visit, enum mor_bot_job_kind kind)
 
 /* ---- turns ---- */
 
-/* Matched visits wait at the plugin in the order of their events, in the job's node: it is in no queue meanwhile. */
+/* Matched visits wait at the plugin in the order of their events. They use the job's list node, which is in
+ * no queue then. */
 static void match_visit(struct mor_bot_visit *visit)
 {
 	struct mor_list *all = &visit->job.seat->matched, *before = all->prev;
@@ -58,7 +59,7 @@ static void unmatch_visit(struct mor_bot_visit *visit, enum mor_bot_visit_state 
 	visit->state = state;
 }
 
-/* Hands over those whose turn it is; one that an earlier event may still precede waits for that one. */
+/* Hands over the visits whose turn has come. A visit waits if an earlier event may still come first. */
 static void serve_seat(struct mor_bot_seat *seat)
 {
 	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
@@ -71,7 +72,7 @@ static void serve_seat(struct mor_bot_seat *seat)
 	}
 }
 
-/* Goes on as far as it can without an answer. A walk that nothing is under way for any more is over. */
+/* Goes on as far as possible without an answer. A walk with no running job is over. */
 static void step_walk(struct mor_bot_walk *walk)
 {
 	for (; walk->turn < walk->count; walk->turn++) {
@@ -86,7 +87,7 @@ static void step_walk(struct mor_bot_walk *walk)
 		walk_free(walk);
 }
 
-/* The plugins behind were asked, and that is all. */
+/* The plugins after it were asked, but they will not handle the event. */
 static void block_walk(struct mor_bot_walk *walk)
 {
 	size_t next = walk->turn + 1;
@@ -112,14 +113,14 @@ void mor_bot_walk_seat_died(struct mor_bot_seat *seat)
 
 /* ---- beginning ---- */
 
-/* May this plugin be asked at all? */
+/* May this plugin be asked? */
 static bool is_asked(struct mor_bot_seat *seat, const struct mor_bot_walk *walk)
 {
 	if (!seat->body || seat->dead || mor_bot_seat_hides(seat, mor_buf_view(&walk->event.text)))
 		return false;
 	if (seat->waiting < MOR_BOT_QUEUE)
 		return true;
-	mor_bot_tell(seat->run, seat, "overloaded", walk->number, "%u events wait for it already: this one passes it by",
+	mor_bot_tell(seat->run, seat, "overloaded", walk->number, "%u events wait for it already: it does not get this one",
 		     seat->waiting);
 	return false;
 }
@@ -171,7 +172,7 @@ void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply)
 	walk->open--;
 	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
 		block_walk(walk);
-	/* Blocked meanwhile, or the plugin is gone: then nobody waits for the answer. */
+	/* The event was blocked meanwhile, or the plugin is gone. Then nobody waits for the answer. */
 	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_MATCHES && mor_bot_matches(reply->result) &&
 	    walk->turn <= place_of(visit) && !job->seat->dead)
 		match_visit(visit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks a compiler what it reads: runs it with -M, its answer in a file in memory. */
+/* Asks a compiler which files it reads: runs it with -M and takes the answer from a file in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* Signals that we catch or ignore are theirs again; no descriptor of ours stays open, for all are close-on-exec. */
+/* Signals that we catch or ignore get their default action again. All our descriptors are close-on-exec. */
 static int spawn_compiler(struct mor_capture_asking *asking, const char *directory, char **argv)
 {
 	posix_spawn_file_actions_t files;
@@ -100,7 +100,7 @@ static int slurp_answer(int fd, struct mor_buf *out)
 	return n < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* Of all that compilers say, the first line that speaks of an error; else the first line. */
+/* From all that the compiler printed: the first line with an error, else the first line. */
 static struct mor_slice telling_line(struct mor_slice text)
 {
 	struct mor_slice first = { 0 };
@@ -130,7 +130,7 @@ static int refused_answer(const struct mor_capture_asking *asking, int status, m
 		snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(how, sizeof(how), "ended with %d", WEXITSTATUS(status));
-	return mor_fail(err, MORTISE_EINPUT, "the compiler %s when asked what it reads%s%s", how, *line ? ": " : "", line);
+	return mor_fail(err, MORTISE_EINPUT, "the compiler %s when asked which files it reads%s%s", how, *line ? ": " : "", line);
 }
 
 int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err)

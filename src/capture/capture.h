@@ -16,11 +16,11 @@
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/vnames.h"
 
-struct mor_capture_seen; /* a path that has been read already */
+struct mor_capture_seen; /* a path that was read before */
 
 struct mor_capture {
 	struct mor_console *console;
-	const char *language, *corpus; /* where neither the files nor the rules tell; or NULL */
+	const char *language, *corpus; /* used if neither the files nor the rules name one; or NULL */
 	struct mor_kzip_writer *writer;
 	struct mor_vname_rules *rules;
 	char *cwd;
@@ -28,23 +28,24 @@ struct mor_capture {
 	size_t seen_count, seen_slots;
 };
 
-/* One compilation. All borrowed; paths are as the build spells them, relative ones to `directory`. */
+/* One compilation. Everything is borrowed. Paths are as the build spells them, relative to `directory`. */
 struct mor_capture_source {
 	const char *directory; /* absolute */
 	const char *const *arguments;
 	size_t argument_count;
-	const char *const *sources, *const *inputs; /* a source is an input, too, whether it is listed there or not */
+	/* a source is also an input, even if it is not listed there */
+	const char *const *sources, *const *inputs;
 	size_t source_count, input_count;
 };
 
 int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_source *what, mortise_error *err);
 void mor_capture_forget(struct mor_capture *capture); /* frees what was seen */
 
-/* All commands of compile_commands.json (`path`; "-" is stdin), `jobs` compilers at a time (0: one per processor). One that fails
- * is told, counted, and holds up nothing. */
+/* All commands of compile_commands.json (`path`; "-" is stdin), `jobs` compilers at a time (0: one per
+ * processor). A command that fails is reported and counted, and the others go on. */
 int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed, mortise_error *err);
 
-/* A compiler that is being asked. */
+/* A compiler that is running for us. */
 struct mor_capture_asking {
 	pid_t pid;
 	int out, err; /* files in memory */
@@ -52,10 +53,11 @@ struct mor_capture_asking {
 /* MORTISE_EEXEC when it cannot be started. */
 int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory, const char *const *arguments, size_t count,
 		     mortise_error *err);
-/* After it has ended with `status` (as of waitpid). Fails with what it said on stderr. */
+/* Call it after the compiler has ended with `status` (from waitpid). Fails with what the compiler said on
+ * stderr. */
 int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err);
 void mor_capture_asking_fini(struct mor_capture_asking *asking); /* kills and reaps it if it still runs (pid > 0) */
-/* The one of `files` that is the path `file` in another spelling; NULL: none is. */
+/* The entry of `files` that is the path `file` in another spelling; NULL: none. */
 const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file);
 
 #endif

@@ -32,7 +32,7 @@ struct job {
 struct run {
 	struct mor_capture *capture;
 	const char *path;
-	char *base; /* directory of the file: relative ones are relative to it */
+	char *base; /* directory of the file: relative paths are relative to it */
 	struct job *jobs;
 	size_t limit, busy, number, failed;
 };
@@ -67,7 +67,7 @@ static int read_words(const struct run *run, const struct mor_value *entry, stru
 		struct mor_slice word = mor_json_string(it.value);
 
 		if (!word.ptr)
-			return wrong_entry(run, "has \"arguments\" that are no strings", err);
+			return wrong_entry(run, "has \"arguments\" that are not strings", err);
 		r = mor_strings_add(&job->words, word);
 	}
 	if (r == 0 && job->words.count < 2)
@@ -99,7 +99,7 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 
 /* ---- running ---- */
 
-/* One command that fails is told by its name and holds up nothing. */
+/* A command that fails is reported by its name, and the others go on. */
 static void told_failure(struct run *run, const struct job *job, const mortise_error *err)
 {
 	run->failed++;
@@ -138,7 +138,8 @@ static void settle_job(struct run *run, struct job *job, int status)
 	mor_progress_draw(&run->capture->console->progress);
 }
 
-/* All our children are compilers that were started here. Interrupted by a signal: back to the caller, who looks. */
+/* All our children are compilers that were started here. After a signal we return to the caller, who checks
+ * for it. */
 static void wait_for_one(struct run *run)
 {
 	int status = 0;
@@ -195,7 +196,7 @@ static size_t job_limit(size_t jobs)
 	return jobs < JOBS_MAX ? jobs : JOBS_MAX;
 }
 
-/* Of what comes on stdin: where we are. */
+/* For input from stdin: the working directory. */
 static char *directory_of(const struct mor_capture *capture, const char *path)
 {
 	char *real, *slash, *copy = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One unit with its files into the archive. */
+/* Adds one unit with its files to the archive. */
 #include <stdint.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static int read_file(struct mor_capture *capture, struct mor_slice path, struct 
 	return 0;
 }
 
-/* Not cleaned: "link/../x" is where the kernel finds it, not where the text says. */
+/* Not cleaned: the kernel may resolve "link/../x" to another place than the text says. */
 static int add_file(struct mor_capture *capture, const char *directory, const char *path, const char **ret_digest,
 		    mortise_error *err)
 {
@@ -103,8 +103,8 @@ static int add_file(struct mor_capture *capture, const char *directory, const ch
 
 /* ---- names ---- */
 
-/* Below where we were started a file is called by its path from there; elsewhere by its absolute path, without the "/" that
- * no VName may begin with. Rules see the "/". */
+/* Below the working directory a file is named by its path from there; elsewhere by its absolute path without
+ * the first "/", because no VName may begin with it. Rules see the "/". */
 static int name_file(struct mor_capture *capture, const char *directory, const char *path, struct mor_vname_own *ret,
 		     mortise_error *err)
 {
@@ -128,7 +128,7 @@ static int name_file(struct mor_capture *capture, const char *directory, const c
 		return mor_fail_memory(err);
 	if (r == 0)
 		ret->vname = (struct mor_vname){ "", "", "", ret->memory, "" };
-	/* A file's name has neither signature nor language. */
+	/* A file's name has no signature and no language. */
 	ret->vname.signature = "";
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to one message: draws, and the bytes that leave in its place. */
+/* What happens to one message: random draws, and the bytes that are sent in its place. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,11 +11,11 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-#define CERTAIN 1000000000u /* of so many: rates are billionths */
-#define SPLIT_WAIT_MS 1     /* so that the reader sees the pieces as pieces */
+#define CERTAIN 1000000000u /* rates are in billionths */
+#define SPLIT_WAIT_MS 1     /* so that the reader sees separate pieces */
 #define MOST_CUTS 4
 
-/* By default a session survives long enough to be worth watching. */
+/* With these rates a session lives long enough to be useful. */
 const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS] = {
 	[MOR_CHAOS_FAULT_SPLIT] = { "split", CERTAIN / 2 },
 	[MOR_CHAOS_FAULT_STALL] = { "stall", CERTAIN / 20 },
@@ -38,7 +38,7 @@ uint64_t mor_chaos_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The nth number that belongs to this fault of this message. */
+/* The nth random number for this fault of this message. */
 static uint64_t draw_number(const struct mor_chaos_lane *lane, enum mor_chaos_fault fault, unsigned nth)
 {
 	uint64_t x = mor_chaos_mix(lane->chaos->seed ^ (unsigned char)lane->sign);
@@ -52,7 +52,7 @@ static bool fault_strikes(const struct mor_chaos_lane *lane, enum mor_chaos_faul
 	return lane->messages > lane->chaos->after && draw_number(lane, fault, 0) % CERTAIN < lane->chaos->rate[fault];
 }
 
-/* One line of the log, and the count for the report. `what`: "" or " key=value". */
+/* Writes one line to the log and counts for the report. `what`: "" or " key=value". */
 static void note_fault(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *what)
 {
 	char line[256];
@@ -82,13 +82,13 @@ static void note_id(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, con
 
 /* ---- places in the outgoing bytes ---- */
 
-/* Where the next byte that is appended will stand. */
+/* The place of the next byte that is appended. */
 static uint64_t lane_end(const struct mor_chaos_lane *lane)
 {
 	return lane->passed + (lane->out.len - lane->out_at);
 }
 
-/* Kept in their order: cuts are drawn in any. Out of memory: a fault less. */
+/* Marks are kept in order, but cuts are drawn in any order. Without memory, one fault is left out. */
 void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind kind, uint64_t at, uint32_t ms)
 {
 	size_t i = lane->marks;
@@ -106,7 +106,7 @@ void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind k
 struct look {
 	bool reply;
 	bool by_note;       /* G-Assist settles a call with a notification that names it */
-	struct mor_slice id; /* of a reply by id, inside the body */
+	struct mor_slice id; /* of a reply, inside the body */
 	char name[40];      /* the id as one word, for the log */
 };
 
@@ -159,7 +159,7 @@ static void keep_reply(struct mor_chaos_lane *lane, struct mor_slice frame, cons
 	lane->kept_count++;
 }
 
-/* One of those that went by, an older one more likely than not: the oldest half is drawn from. NULL: there is none. */
+/* One of the replies that passed before, from the older half. NULL: there is none. */
 static const struct mor_chaos_kept *draw_kept(const struct mor_chaos_lane *lane)
 {
 	size_t have = lane->kept_count < MOR_CHAOS_KEPT ? lane->kept_count : MOR_CHAOS_KEPT;
@@ -172,7 +172,7 @@ static const struct mor_chaos_kept *draw_kept(const struct mor_chaos_lane *lane)
 	return kept->frame ? kept : NULL;
 }
 
-/* This very reply, to an id that nobody has used: the members around the id stay as they are. */
+/* The same reply with an id that nobody has used. The members around the id stay unchanged. */
 static void send_unasked(struct mor_chaos_lane *lane, struct mor_slice body, const struct look *look)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -203,9 +203,9 @@ static void send_stale(struct mor_chaos_lane *lane, struct mor_slice body, const
 	}
 }
 
-/* ---- bytes that are no message ---- */
+/* ---- bytes that are not a message ---- */
 
-/* Each framing's own rules of noise (wire/framing.h). In decimal framing there is none. */
+/* Each framing has its own rules for noise (wire/framing.h). Decimal framing allows none. */
 static void send_garbage(struct mor_chaos_lane *lane)
 {
 	static const char *const text[] = {
@@ -223,7 +223,7 @@ static void send_garbage(struct mor_chaos_lane *lane)
 
 /* ---- the message itself ---- */
 
-/* Cuts it at up to MOST_CUTS places, with a pause at each. Told as the places themselves, which are not in order. */
+/* Cuts the message at up to MOST_CUTS places, with a pause at each. The log lists the places, not in order. */
 static void send_split(struct mor_chaos_lane *lane, struct mor_slice frame)
 {
 	unsigned cuts = 1 + (unsigned)(draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 1) % MOST_CUTS);
@@ -270,7 +270,7 @@ static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice fram
 	keep_reply(lane, frame, look);
 }
 
-/* The order is that of what is worst: who is killed at this message does not send it any more. Noise and a cut stream are
+/* The worst fault comes first: a plugin killed at this message does not send it. Noise and a cut stream are
  * faults of a plugin, so only the host sees them. */
 void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body)
 {

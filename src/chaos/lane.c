@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One direction: read, take apart, hand each message to fault.c, write what came of it. */
+/* One direction: reads, cuts into messages, gives each one to fault.c, and writes the result. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 
 #define READ_SIZE 65536
 #define HIGH_WATER ((size_t)1 << 20)
-/* What a pipe takes without blocking once poll() has said that it takes something. Stdout is not ours to make
- * non-blocking: others may hold the same description. */
+/* The number of bytes that a pipe takes without blocking after poll() says it is writable. We do not make
+ * stdout non-blocking: other processes may share it. */
 #define WRITE_SIZE 4096
-#define FRAME_LIMIT ((size_t)256 << 20) /* longer messages go by as they are */
+#define FRAME_LIMIT ((size_t)256 << 20) /* longer messages pass unchanged */
 #define ALL_FRAMINGS ((1u << MOR_FRAMINGS) - 1)
 
 void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to)
@@ -46,7 +46,7 @@ static enum mor_framing framing_of(const char *frame)
 
 static void settle_framing(struct mor_chaos_lane *lane, enum mor_framing framing)
 {
-	/* Some plugins answer lines with headers or the other way round, and their hosts take it. */
+	/* Some plugins answer lines with headers or the other way round, and their hosts accept it. */
 	unsigned both = 1u << MOR_FRAMING_LINES | 1u << MOR_FRAMING_HEADERS;
 
 	lane->deframer.framing = framing;
@@ -54,7 +54,7 @@ static void settle_framing(struct mor_chaos_lane *lane, enum mor_framing framing
 	lane->sure = true;
 }
 
-/* The first message tells it for both lanes: a print of the plugin that looks like a length must not. */
+/* The first message decides for both lanes: printed text of the plugin that looks like a length must not. */
 static void learn_framing(struct mor_chaos_lane *lane, const char *frame)
 {
 	enum mor_framing framing = framing_of(frame);
@@ -62,7 +62,7 @@ static void learn_framing(struct mor_chaos_lane *lane, const char *frame)
 	if (!lane->sure)
 		settle_framing(lane, framing);
 	else if (lane->deframer.reads)
-		lane->deframer.framing = framing; /* what is inserted must look like what is there */
+		lane->deframer.framing = framing; /* inserted bytes must look like the others */
 	if (!lane->other->sure && lane->other->in.len == 0)
 		settle_framing(lane->other, framing);
 }
@@ -84,7 +84,7 @@ static int take_messages(struct mor_chaos_lane *lane)
 		if (kind == MOR_ITEM_FRAME)
 			learn_framing(lane, at);
 		if (lane->muted)
-			; /* read, so that the writer does not wait */
+			; /* we still read, so that the writer does not wait */
 		else if (kind == MOR_ITEM_FRAME)
 			mor_chaos_message(lane, (struct mor_slice){ at, item.used }, item.body);
 		else
@@ -126,7 +126,7 @@ bool mor_chaos_lane_wants_input(const struct mor_chaos_lane *lane)
 
 /* ---- out ---- */
 
-/* 0 and 1 stay taken, or the next open() would get them. */
+/* 0 and 1 stay open, or the next open() would get these numbers. */
 static void close_end(int *fd)
 {
 	int null;
@@ -159,7 +159,7 @@ bool mor_chaos_lane_held(const struct mor_chaos_lane *lane, int64_t now_ms)
 	return lane->held_until > now_ms;
 }
 
-/* The mark at this very place, if there is one. */
+/* The mark at exactly this place, or NULL. */
 static bool mark_due(struct mor_chaos_lane *lane, struct mor_chaos_mark *ret)
 {
 	if (!lane->marks || lane->mark[0].at > lane->passed)
@@ -170,7 +170,7 @@ static bool mark_due(struct mor_chaos_lane *lane, struct mor_chaos_mark *ret)
 	return true;
 }
 
-/* Moved to the front only now and then: a long message leaves in many writes. */
+/* The rest is moved to the front only sometimes: a long message is sent in many writes. */
 static void count_written(struct mor_chaos_lane *lane, size_t count)
 {
 	lane->out_at += count;
@@ -197,7 +197,7 @@ static void write_lane(struct mor_chaos_lane *lane)
 		mor_chaos_lane_break(lane);
 }
 
-/* After the end of its stream the plugin goes on: it has not noticed anything. */
+/* After its stream was ended, the plugin goes on: it has not noticed. */
 bool mor_chaos_lane_write(struct mor_chaos_lane *lane, int64_t now_ms)
 {
 	struct mor_chaos_mark mark;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin behind the proxy, and the loop that carries its bytes. Not the library's way of starting plugins: no guardian
- * stands between, for whoever started us has one, and what he does to us the plugin must feel.
+ * The plugin behind the proxy, and the loop that carries its bytes. It is not started by the library: the
+ * program that started us already has a guardian, and what that guardian does to us must also reach the
+ * plugin.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,10 @@
 #include "manifest/manifest.h"
 #include "program/resolve.h"
 
-/* Those that somebody may send us and mean the plugin. */
+/* Signals that are sent to us but meant for the plugin. */
 static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT };
 
-/* All that we wait for by descriptor; none of it may be lost before there is one. */
+/* All signals that we read from a descriptor. They are blocked before it exists, so that none is lost. */
 static void awaited_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -40,11 +41,11 @@ static void awaited_signals(sigset_t *set)
 struct start {
 	const struct mor_manifest *manifest;
 	char **argv;
-	int in[2], out[2], failed[2]; /* failed: exec's errno, or the end */
+	int in[2], out[2], failed[2]; /* a failure: errno of exec; else the end of the pipe */
 	pid_t parent;
 };
 
-/* NAME=DIR of env_front stands before what is there. */
+/* DIR of env_front is put before the present value. */
 static void put_in_front(const char *entry)
 {
 	size_t len = strcspn(entry, "=");
@@ -61,7 +62,7 @@ static void put_in_front(const char *entry)
 		setenv(name, joined, 1);
 }
 
-/* In the child, which has one thread and may do as it likes. */
+/* Runs in the child, which has only one thread. */
 static void become_plugin(const struct start *start)
 {
 	const struct mor_manifest *m = start->manifest;
@@ -70,7 +71,7 @@ static void become_plugin(const struct start *start)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* Ours is the only hand that holds it. */
+	/* We hold the only copy of this descriptor. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start->parent)
 		return;
 	for (char **e = m->env_front; e && *e; e++)
@@ -92,7 +93,7 @@ static void run_child(const struct start *start)
 	_exit(127);
 }
 
-/* The errno of an exec that failed; 0: the program runs. */
+/* Returns the errno of an exec that failed; 0: the program runs. */
 static int await_exec(int fd)
 {
 	int error = 0;
@@ -131,7 +132,7 @@ static int spawn_plugin(struct start *start, struct mor_chaos_plugin *ret, morti
 	return diagnose_start(start, error, err);
 }
 
-/* Our ends are non-blocking; theirs are not. */
+/* Our ends are non-blocking; the plugin's are not. */
 static int make_pipes(struct start *start, mortise_error *err)
 {
 	if (pipe2(start->in, O_CLOEXEC) == 0 && pipe2(start->out, O_CLOEXEC) == 0 && pipe2(start->failed, O_CLOEXEC) == 0 &&
@@ -179,7 +180,7 @@ int mor_chaos_start(const char *path, const char *const *argv, struct mor_chaos_
 
 	awaited_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGCHLD, SIG_DFL); /* whoever ignores it hears of no end */
+	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, we get no exit status */
 	if (r == 0)
 		r = start_plugin(manifest, ret, err);
 	mor_manifest_free(manifest);
@@ -188,13 +189,13 @@ int mor_chaos_start(const char *path, const char *const *argv, struct mor_chaos_
 
 /* ---- carrying ---- */
 
-enum { TURN_SIGNAL, TURN_LANES }; /* then for each lane the end that is read and the one that is written */
+enum { TURN_SIGNAL, TURN_LANES }; /* then for each lane: the end to read, and the end to write */
 
 struct turn {
 	struct mor_chaos_plugin *plugin;
 	struct mor_chaos_lane *lane[2]; /* to the plugin, to the host */
 	struct pollfd fd[TURN_LANES + 4];
-	bool dying, ended;        /* its end was told; was seen to */
+	bool dying, ended;        /* SIGCHLD has come; its end has been handled */
 	int status;               /* as waitpid() gives it */
 };
 
@@ -204,7 +205,7 @@ static void signal_plugin(struct turn *turn, int number)
 		kill(turn->plugin->pid, number);
 }
 
-/* What a terminal sends goes to the whole group, and so to the plugin by itself. */
+/* A terminal sends its signals to the whole group, so the plugin gets them without us. */
 static void take_signals(struct turn *turn)
 {
 	struct signalfd_siginfo info;
@@ -219,8 +220,8 @@ static void take_signals(struct turn *turn)
 	}
 }
 
-/* A descriptor that nobody wants anything of is left out: a reader that hung up would wake us for ever. Of the end that is
- * written we always want to hear that its reader has gone. */
+/* A descriptor that we do not need is left out: a reader that hung up would wake us for ever. On the write
+ * end we always want to know that its reader has gone. */
 static int prepare_poll(struct turn *turn, int64_t now)
 {
 	int timeout = -1;
@@ -250,13 +251,14 @@ static int serve_lane(struct turn *turn, int i, int64_t now)
 		mor_chaos_lane_break(lane);
 	else if (mor_chaos_lane_pending(lane) && (fd[1].revents & POLLOUT) && mor_chaos_lane_write(lane, now))
 		signal_plugin(turn, SIGKILL);
-	/* All of it is out: the end, too, is passed on. */
+	/* Everything is written: now the end is passed on too. */
 	if (lane->over && !mor_chaos_lane_pending(lane) && lane->to >= 0)
 		mor_chaos_lane_break(lane);
 	return r;
 }
 
-/* What its pipe still holds is its last word. Somebody else may keep the pipe open: that is not waited for. */
+/* The pipe may still hold the plugin's last bytes. Another process may keep the pipe open, but we do not
+ * wait for that. */
 static int take_last_word(struct turn *turn)
 {
 	struct mor_chaos_lane *lane = turn->lane[1];

@@ -24,9 +24,9 @@ static const struct mor_option call_options[] = {
 	{ "pages", 0, NULL,
 	  "ask for the following pages too; one JSON line per page",
 	  MOR_OPT_FLAG, FIELD(pages), NULL },
-	{ "notify", 0, NULL, "send a notification: no answer is awaited", MOR_OPT_FLAG, FIELD(notify), NULL },
+	{ "notify", 0, NULL, "send a notification: do not wait for an answer", MOR_OPT_FLAG, FIELD(notify), NULL },
 	{ "raw", 0, NULL,
-	  "METHOD is a method of the wire, whatever the dialect calls an action",
+	  "METHOD is the name on the wire, not an action of the dialect",
 	  MOR_OPT_FLAG, FIELD(raw), NULL },
 	{ 0 },
 };
@@ -46,24 +46,24 @@ struct run {
 	struct mor_runner runner;
 	mortise_plugin *plugin;
 	mortise_call *call; /* NULL once it is settled */
-	struct mor_tree params; /* where keys were given, or pages are followed */
-	struct mor_buf json;    /* the params as text; empty: absent */
+	struct mor_tree params; /* used when keys were given or pages are followed */
+	struct mor_buf json;    /* the params as text; empty: no params */
 	int64_t begun_ms;
 	int exit_code;
-	bool cancelled;      /* by us: its end needs no report */
-	struct mor_buf asked; /* the page of each call, a line each, as mortise_reply.next had it */
-	size_t next;          /* length of the last of them, not asked for yet; 0: no page follows */
+	bool cancelled;      /* we cancelled it: no report when it ends */
+	struct mor_buf asked; /* the page of each call, one per line, as in mortise_reply.next */
+	size_t next;          /* length of the last line, a page not asked for yet; 0: no further page */
 };
 
 /* ---- arguments ---- */
 
-/* What can only be JSON; anything else must be KEY=VALUE. */
+/* These words can only be JSON. Any other word must be KEY=VALUE. */
 static bool is_whole_json(const char *word)
 {
 	return *word && (strchr("{[@", *word) || strcmp(word, "-") == 0);
 }
 
-/* Goes out as it was typed, unless keys are to be set in it. */
+/* The JSON is sent as it was typed, unless KEY=VALUE words are added to it. */
 static int take_whole(struct run *run, const char *word, bool keys_follow, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -86,7 +86,7 @@ static int take_whole(struct run *run, const char *word, bool keys_follow, morti
 
 #define EXPECTED "expected KEY=VALUE or a JSON object"
 
-/* The words before it may not have been meant as they were taken, so it is told what they are. */
+/* The user may have meant the earlier words differently, so the error shows how they were read. */
 static int no_argument(const struct run *run, const char *word, mortise_error *err)
 {
 	char shown[100], plugin[100], method[100];
@@ -100,7 +100,7 @@ static int no_argument(const struct run *run, const char *word, mortise_error *e
 			mor_excerpt(mor_slice_of(run->typed), plugin, sizeof(plugin)), method);
 }
 
-/* No arguments at all is "absent", not {}: some methods take no params. */
+/* No arguments means no "params" at all, not {}: some methods take no params. */
 static int take_arguments(struct run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
@@ -153,7 +153,7 @@ static void print_result(struct run *run, struct mor_slice result, bool more)
 		mor_out_json(run->cli->console, mor_buf_view(&json));
 }
 
-/* A plugin that sends us round in circles must not keep us for ever: no page is asked for twice. */
+/* A plugin whose pages form a circle must not keep us busy for ever: no page is asked for twice. */
 static bool was_asked(struct run *run, struct mor_slice next)
 {
 	struct mor_slice rest = mor_buf_view(&run->asked);
@@ -186,7 +186,7 @@ static void note_page(struct run *run, struct mor_slice next)
 	run->next = next.len;
 }
 
-/* Printed from here, piece by piece, so that a long answer is seen while it comes. */
+/* The answer is printed piece by piece, so that the user sees a long answer while it arrives. */
 static void on_reply(const mortise_reply *reply, void *arg)
 {
 	struct run *run = arg;
@@ -210,7 +210,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 
 /* ---- the run ---- */
 
-/* Nobody reads any more: the rest of the answer is of no use. */
+/* Nobody reads our output any more, so the rest of the answer is useless. */
 static bool settled(void *arg)
 {
 	struct run *run = arg;
@@ -218,7 +218,7 @@ static bool settled(void *arg)
 	return !run->call || mor_out_broken(run->cli->console);
 }
 
-/* What went wrong with the call itself has been told by on_reply; an error here is ours. */
+/* on_reply has reported any error of the call itself. An error here is our own. */
 static int call_once(struct run *run, mortise_error *err)
 {
 	mortise_call_options opt = {
@@ -244,7 +244,7 @@ static int call_once(struct run *run, mortise_error *err)
 	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
 }
 
-/* The caller's other params stay. */
+/* The other params of the caller stay unchanged. */
 static int next_page(struct run *run, mortise_error *err)
 {
 	struct mor_slice next = { run->asked.data + run->asked.len - 1 - run->next, run->next };
@@ -270,8 +270,8 @@ static int call_and_stop(struct run *run, mortise_error *err)
 	return r;
 }
 
-/* Words are judged before anything runs. NO_RESTART: one call is wanted, and a plugin that dies of it should
- * not be started again behind its error. */
+/* All words are checked before anything runs. NO_RESTART: the user wants one call. If the plugin dies of it,
+ * a restart after the error would be of no use. */
 static int prepare(struct run *run, mortise_error *err)
 {
 	struct mor_words *words = &run->cli->words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise chaos: options, the run, and what is told at the end. */
+/* mortise chaos: its options, the run, and the report at the end. */
 #include "chaos/chaos.h"
 
 #include <errno.h>
@@ -35,13 +35,13 @@ struct chaos_args {
 #define FIELD(name) offsetof(struct chaos_args, name)
 static const struct mor_option fault_options[] = {
 	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_SPLIT]), NULL },
-	{ "stall", 0, "[=RATE]", "hold it back, and all that follows it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALL]), NULL },
+	{ "stall", 0, "[=RATE]", "delay it, and everything after it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALL]), NULL },
 	{ "garbage", 0, "[=RATE]",
-	  "bytes that are no message before it; to the host only (0.1)",
+	  "send bytes that are not a message before it; to the host only (0.1)",
 	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_GARBAGE]), NULL },
 	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DUP_ID]), NULL },
 	{ "stale-id", 0, "[=RATE]",
-	  "after a reply, one to an id answered before or never asked (0.05)",
+	  "after a reply, one with an old or unknown id (0.05)",
 	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALE_ID]), NULL },
 	{ "drop", 0, "[=RATE]", "lose a reply (0.02)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DROP]), NULL },
 	{ "truncate", 0, "[=RATE]",
@@ -52,16 +52,16 @@ static const struct mor_option fault_options[] = {
 	{ 0 },
 };
 static const struct mor_option how_options[] = {
-	{ "seed", 0, "N", "what the faults are drawn from; default: 1", MOR_OPT_COUNT, FIELD(seed), NULL },
+	{ "seed", 0, "N", "seed of the random faults; default: 1", MOR_OPT_COUNT, FIELD(seed), NULL },
 	{ "starts", 0, "FILE",
-	  "count starts in FILE, so that each has faults of its own",
+	  "count starts in FILE, so that each start has different faults",
 	  MOR_OPT_TEXT, FIELD(starts), NULL },
-	{ "after", 0, "N", "do nothing to the first N messages of each side", MOR_OPT_COUNT, FIELD(after), NULL },
+	{ "after", 0, "N", "leave the first N messages of each side unchanged", MOR_OPT_COUNT, FIELD(after), NULL },
 	{ "stall-time", 0, "DURATION", "longest time that --stall takes; default: 200ms", MOR_OPT_TEXT, FIELD(stall_time), NULL },
 	{ "framing", 0, "FRAMING",
-	  "how messages are cut; default: seen from the first of them",
+	  "framing of messages; default: found from the first message",
 	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
-	{ "log", 0, "FILE", "append a line per fault to FILE, and tell nothing on stderr", MOR_OPT_TEXT, FIELD(log), NULL },
+	{ "log", 0, "FILE", "append a line per fault to FILE, and print nothing on stderr", MOR_OPT_TEXT, FIELD(log), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -71,7 +71,7 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static void take_rates(const struct chaos_args *args, struct mor_chaos *chaos)
 {
@@ -83,7 +83,8 @@ static void take_rates(const struct chaos_args *args, struct mor_chaos *chaos)
 	}
 }
 
-/* -1, or what was read: nothing, or the number of starts so far. Anything else is somebody's file, and stays as it is. */
+/* Returns -1, 0 for an empty file, or the number of starts so far. Any other content means the file belongs
+ * to somebody else, and it is left unchanged. */
 static int read_count(int fd, uint64_t *ret)
 {
 	char text[32] = "";
@@ -97,7 +98,7 @@ static int read_count(int fd, uint64_t *ret)
 	return -1;
 }
 
-/* Which start this is, from 1, by a file that all of them share. */
+/* The number of this start, from 1. All starts count in one shared file. */
 static int count_start(const char *path, uint64_t *ret, mortise_error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), len, error = 0;
@@ -112,7 +113,7 @@ static int count_start(const char *path, uint64_t *ret, mortise_error *err)
 	}
 	mor_fd_close(&fd);
 	if (error == EEXIST)
-		return mor_fail(err, MORTISE_EINPUT, "--starts %s: it holds something else than a number of starts: name a file that is not there yet",
+		return mor_fail(err, MORTISE_EINPUT, "--starts %s: the file holds something other than a number of starts: name a new file",
 				path);
 	return error ? mor_fail_errno(err, MORTISE_ESYSTEM, error, "--starts %s", path) : 0;
 }
@@ -146,7 +147,7 @@ static int read_args(const struct chaos_args *args, struct mor_chaos *chaos, mor
 	return args->log ? open_log(args->log, seed, start, &chaos->log, err) : 0;
 }
 
-/* ---- what was done ---- */
+/* ---- the report ---- */
 
 static void report_line(struct mor_cli *cli, const struct mor_chaos_lane lane[2])
 {
@@ -182,7 +183,7 @@ static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 	mor_note_slice(cli->console, mor_buf_view(&text));
 }
 
-/* As the plugin ended, so do we: whoever waits for us is told by what signal. It dumps no core of ours. */
+/* We end as the plugin ended: our parent sees the same signal. We write no core dump. */
 static int end_as(int status)
 {
 	struct rlimit none = { 0 };
@@ -231,7 +232,7 @@ static int chaos_run(struct mor_cli *cli)
 
 	r = mor_cli_target(cli, &path, &argv, &err);
 	if (r == 0 && cli->words.count)
-		r = mor_fail(&err, MORTISE_EINVAL, "one PLUGIN at a time; \"%s\" is one more word", cli->words.item[0]);
+		r = mor_fail(&err, MORTISE_EINVAL, "chaos takes one PLUGIN; \"%s\" is one word too many", cli->words.item[0]);
 	if (r == 0)
 		r = read_args(cli->args, &chaos, &err);
 	if (r == MORTISE_EINVAL)
@@ -251,13 +252,13 @@ static int chaos_run(struct mor_cli *cli)
 const struct mor_cli_command mor_cli_command_chaos = {
 	.name = "chaos",
 	.group = "Trials:",
-	.summary = "stand between a host and a plugin, and spoil what they say",
+	.summary = "disturb the messages between a host and a plugin",
 	.usage = "chaos [FAULT…] [OPTION…] PLUGIN\nchaos [FAULT…] [OPTION…] -- COMMAND [ARG…]",
 	.words = "plugin",
-	.description = "Give a host this command line in place of the plugin's. All that they send each other goes by here: our stdin\n"
-		       "to the plugin, its stdout to ours. Signals, closed ends and the exit status go by, too. Faults are\n"
-		       "chosen by the number of a message alone: the same seed and the same messages bring the same faults.\n"
-		       "Without any FAULT all goes by unharmed.",
+	.description = "Give a host this command line instead of the plugin's. Everything they send passes through here: our stdin\n"
+		       "to the plugin, its stdout to ours. Signals, closed ends and the exit status pass too. Faults are\n"
+		       "chosen only by the number of a message: the same seed and the same messages give the same faults.\n"
+		       "Without any FAULT everything passes unchanged.",
 	.examples = "mortise call echo x=1 -- mortise chaos --seed 7 --drop -- ./plugin\n"
 		    "mortise chaos --all --after 4 --log faults.log ./plugin.py\n"
 		    "mortise chaos --kill=1% --starts count -- ./plugin --verbose",

@@ -20,8 +20,8 @@ static const struct mor_option chat_options[] = {
 	{ "context", 0, "JSON",
 	  "the conversation so far, an array of {role, content}; @FILE is read",
 	  MOR_OPT_TEXT, FIELD(want.extra.context), NULL },
-	{ "echo", 0, NULL, "print each line that is read from a file, behind its prompt", MOR_OPT_FLAG, FIELD(want.echo), NULL },
-	{ "stdio", 0, NULL, "a bot: events from stdin and calls to stdout, though its file names a network", MOR_OPT_FLAG, FIELD(stdio), NULL },
+	{ "echo", 0, NULL, "print each line that is read from a file, after its prompt", MOR_OPT_FLAG, FIELD(want.echo), NULL },
+	{ "stdio", 0, NULL, "a bot: events from stdin, calls to stdout, even if its file names a network", MOR_OPT_FLAG, FIELD(stdio), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -32,7 +32,7 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-/* --config without a PLUGIN names a bot's file: there is nothing else that it could configure. */
+/* --config without a PLUGIN names the file of a bot: no plugin is given that it could configure. */
 static bool is_bot(const struct mor_cli *cli, const struct chat_args *args)
 {
 	return cli->words.count == 0 && !cli->words.tail && args->plugin.config.count == 1;
@@ -41,7 +41,7 @@ static bool is_bot(const struct mor_cli *cli, const struct chat_args *args)
 static int check_words(const struct mor_words *words, mortise_error *err)
 {
 	if (words->tail && !words->tail[0])
-		return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (words->count == 0 && !words->tail)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: a directory, a file, or a command after \"--\"");
 	return 0;
@@ -74,14 +74,14 @@ const struct mor_cli_command mor_cli_command_chat = {
 	.description = "Starts the plugins and reads lines, from the terminal or a file:\n"
 		       "  /FUNCTION KEY=VALUE…  calls a function; its answer is printed as it comes\n"
 		       "  /PLUGIN.FUNCTION …    the same, where several plugins have a function of that name\n"
-		       "  TEXT                  answers the plugin that waits for input (the prompt shows \"…>\"); where none\n"
-		       "                        does, it goes to the function of a plugin with \"passthrough\"\n"
+		       "  TEXT                  answers the plugin that waits for input (the prompt shows \"…>\"); if none\n"
+		       "                        waits, it goes to the function of a plugin with \"passthrough\"\n"
 		       "  /functions            lists what the plugins offer\n"
 		       "  /end                  ends a conversation by telling the plugin \"exit\"\n"
-		       "  /help                 all of this\n"
+		       "  /help                 shows this list\n"
 		       "Ctrl-C stops the running request, Ctrl-D leaves. From a file each line waits for the answer to the one\n"
 		       "before it, and the exit code is that of the last one that failed. Arguments are checked against what the\n"
-		       "manifest says of a function.\n"
+		       "manifest says about a function.\n"
 		       "\n"
 		       "With --config BOT.toml and no PLUGIN it runs a chat bot: the plugins of [external-plugin-bridge] (Ayiou)\n"
 		       "get each event of the network, and what they answer is sent there: OneBot v11 over the WebSocket that\n"

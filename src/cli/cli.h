@@ -25,7 +25,7 @@ struct mor_cli {
 	const struct mor_cli_command *command;
 	void *args; /* the command's own struct */
 	struct mor_words words;
-	char **argv; /* all of them, as typed, from behind the command's name */
+	char **argv; /* all words as typed, after the command's name */
 	struct mor_console *console;
 };
 
@@ -38,15 +38,16 @@ struct mor_cli_command {
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
-	bool loose;    /* long options of no table are words: they belong to the plugin */
+	bool loose;    /* unknown long options are kept as words: they belong to the plugin */
 	size_t args_size;
 	size_t common; /* offset of its struct mor_common_args */
 	int (*run)(struct mor_cli *cli); /* returns the exit code */
 };
 
-/* Of this program: commands_quick.c or commands_all.c. NULL-terminated. */
+/* The commands of this program: commands_quick.c or commands_all.c. NULL-terminated. */
 extern const struct mor_cli_command *const mor_cli_commands[];
-extern const char *const mor_cli_other_program; /* has those that are not among them; NULL: there is none */
+/* the program that has the other commands; NULL: there is none */
+extern const char *const mor_cli_other_program;
 extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract, mor_cli_command_info, mor_cli_command_explain,
 	mor_cli_command_jail, mor_cli_command_doctor, mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help,
 	mor_cli_command_verify_entries, mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos;
@@ -56,11 +57,11 @@ const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: u
 /* MORTISE_EINVAL with a text that offers the nearest name. */
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
-/* target.c: PLUGIN is the first word unless a command follows "--". Takes it off the words. */
+/* target.c: the first word is PLUGIN, unless a command follows "--". It is removed from the words. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err);
 /* Fills a struct mor_plugin_args (runner/runner.h). */
 extern const struct mor_option mor_plugin_option_table[];
-/* Fills a struct mor_converse_extra (converse/once.h), all but context. */
+/* Fills a struct mor_converse_extra (converse/once.h), except its context. */
 extern const struct mor_option mor_gassist_options[];
 
 /* help.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of commands, searched; and the options that all of them have. */
+/* Search in the table of commands, and the options that every command has. */
 #include <stddef.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ const struct mor_option mor_common_options[] = {
 	  "results and errors as JSON on stdout (jail, chaos, a bot: on stderr)",
 	  MOR_OPT_FLAG, FIELD(json), NULL },
 	{ "verbose", 'v', NULL,
-	  "tell on stderr what happens, the plugin's own stderr included",
+	  "print on stderr what happens, with the plugin's own stderr",
 	  MOR_OPT_FLAG, FIELD(verbose), NULL },
 	{ "help", 'h', NULL, "show this help", MOR_OPT_FLAG, FIELD(help), NULL },
 	{ 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program `mortise` does itself: commands that need no library but libc. See main.c. */
+/* The commands that the program `mortise` runs itself: they need no library except libc. See main.c. */
 #include <stddef.h>
 
 #include "cli/cli.h"

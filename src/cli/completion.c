@@ -31,8 +31,8 @@ static void choices(struct mor_buf *out, const char *list)
 		mor_buf_byte(out, *list == '|' ? ' ' : *list);
 }
 
-/* The words that may stand for `what`; nothing: files. Dialects are those of the library that this script was
- * made with. */
+/* The words offered for `what`; none: files are offered. The dialects are those of the library that made
+ * this script. */
 static void candidates(struct mor_buf *out, const char *what)
 {
 	if (strcmp(what, "dialect") == 0 || strcmp(what, "DIALECT") == 0) {
@@ -55,7 +55,7 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 
 /* ---- bash ---- */
 
-/* After an option that takes an argument, that argument is what is completed. */
+/* After an option that takes an argument, complete that argument. */
 static void bash_arguments(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	for (const struct mor_option_group *g = c->options; g->title; g++) {
@@ -189,7 +189,7 @@ static void fish_text(struct mor_buf *out, const char *text)
 	mor_buf_byte(out, '\'');
 }
 
-/* -r: the option takes an argument; -f: which is no file. */
+/* -r: the option takes an argument; -f: the argument is not a file. */
 static void fish_option(struct mor_buf *out, const char *command, const struct mor_option *o)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;

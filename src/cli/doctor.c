@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise doctor: what this machine supports, which promise rests on what, what to change. */
+/* mortise doctor: what this machine supports, which promise needs it, and what to change. */
 #include <libsmartcols/libsmartcols.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static void title(struct mor_cli *cli, const char *text)
 static const char *rung_text(const char *rung)
 {
 	if (strcmp(rung, "pidns") == 0)
-		return "; the kernel ends all of it with its PID namespace, even if host and guardian are killed";
-	return "; its guardian ends all of it, also when the host is killed (with --pidns the kernel does)";
+		return "; the kernel ends all its processes with the PID namespace, even if host and guardian are killed";
+	return "; its guardian ends all its processes, also when the host is killed (with --pidns the kernel does it)";
 }
 
 static void levels(struct mor_cli *cli, const struct mor_value *doctor)
@@ -55,12 +55,12 @@ static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 	if (*member(doctor, "auto"))
 		mor_outf(cli->console, "  Confined plugins run at %s.\n", member(doctor, "auto"));
 	else
-		mor_out_text(cli->console, "  Nothing can be confined here: plugins that must be are refused.\n");
+		mor_out_text(cli->console, "  Nothing can be confined here: a plugin that must be confined is not started.\n");
 }
 
 /* ---- the table ---- */
 
-/* libsmartcols aligns; colour goes in afterwards as it knows the column. */
+/* libsmartcols aligns the table. Colour is added afterwards, because only then the columns are known. */
 static struct libscols_table *new_table(const char *const *columns, size_t count)
 {
 	struct libscols_table *table = scols_new_table();
@@ -99,7 +99,7 @@ static void color_cell(struct mor_cli *cli, struct libscols_line *line, size_t c
 
 static void checks(struct mor_cli *cli, const struct mor_value *list)
 {
-	static const char *const columns[] = { "CHECK", "STATE", "FOUND", "WHAT RESTS ON IT" };
+	static const char *const columns[] = { "CHECK", "STATE", "FOUND", "WHAT NEEDS IT" };
 	static const char *const members[] = { "title", "state", "found", "promise" };
 	struct libscols_table *table = new_table(columns, 4);
 	struct mor_json_iter it = mor_json_iter(list);
@@ -121,7 +121,7 @@ static void checks(struct mor_cli *cli, const struct mor_value *list)
 
 static void landlock(struct mor_cli *cli, const struct mor_value *list)
 {
-	static const char *const columns[] = { "LANDLOCK ABI", "SINCE", "HERE", "ADDS", "WHO ELSE HOLDS IT" };
+	static const char *const columns[] = { "LANDLOCK ABI", "SINCE", "HERE", "ADDS", "WHAT ELSE ENFORCES IT" };
 	struct libscols_table *table = new_table(columns, 5);
 	struct mor_json_iter it = mor_json_iter(list);
 
@@ -169,7 +169,7 @@ static void single(struct mor_cli *cli, const struct mor_value *list)
 	struct mor_json_iter it = mor_json_iter(list);
 	bool none = true;
 
-	title(cli, "Held by one layer only");
+	title(cli, "Enforced by one layer only");
 	while (mor_json_next(&it)) {
 		mor_outf(cli->console, "  %s\n", mor_json_text(it.value, ""));
 		none = false;
@@ -213,7 +213,7 @@ static int run(struct mor_cli *cli)
 		return mor_report_error(cli->console, &err);
 	if (!cli->console->json)
 		page(cli, mor_doc_root(doc));
-	/* Scripts ask with the exit status whether plugins can be confined here. */
+	/* Scripts use the exit status to ask whether plugins can be confined here. */
 	return *member(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);
 }
 
@@ -223,8 +223,8 @@ const struct mor_cli_command mor_cli_command_doctor = {
 	.summary = "what this machine supports, and what to change",
 	.usage = "doctor [--json]",
 	.words = "",
-	.description = "Tries what the sandbox is built on, and each of its levels on a program that does nothing. For each part:\n"
-		       "what was found, which promise rests on it, what is lost without it, what to change.\n"
+	.description = "Tries every kernel feature that the sandbox needs, and each level with a program that does nothing. Prints\n"
+		       "for each: what was found, which promise needs it, what is lost without it, and what to change.\n"
 		       "Exit status 0: plugins can be confined here; 125: they cannot.",
 	.examples = "mortise doctor\nmortise doctor --json",
 	.options = groups,

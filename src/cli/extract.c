@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise extract: files in, text out. src/extract does it. */
+/* mortise extract: reads files, prints their text. The work is done in src/extract. */
 #include <stddef.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct extract_args {
 #define FIELD(name) offsetof(struct extract_args, name)
 static const struct mor_option extract_options[] = {
 	{ "plugin", 'p', "PLUGIN",
-	  "who extracts; of several the most confident takes a file",
+	  "plugin that extracts; of several, the most confident one gets the file",
 	  MOR_OPT_LIST, FIELD(want.plugins), NULL },
 	{ "jobs", 'j', "N", "processes per plugin; default: one per processor", MOR_OPT_UINT, FIELD(want.jobs), NULL },
 	{ "source", 0, "HOW",
@@ -42,7 +42,7 @@ static const struct mor_option extract_options[] = {
 	{ "metadata", 'm', NULL,
 	  "in text output, metadata before the content",
 	  MOR_OPT_FLAG, FIELD(want.metadata), NULL },
-	{ "output", 'o', "FILE", "write to FILE, once all is there; -: stdout", MOR_OPT_TEXT, FIELD(want.output), NULL },
+	{ "output", 'o', "FILE", "write to FILE, when everything is complete; -: stdout", MOR_OPT_TEXT, FIELD(want.output), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -59,9 +59,9 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	if (want->file_count == 0)
 		return mor_fail(err, MORTISE_EINVAL, "name a FILE, or - for stdin");
 	if (cli->words.tail && !cli->words.tail[0])
-		return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (want->plugins.count == 0 && !cli->words.tail)
-		return mor_fail(err, MORTISE_EINVAL, "name who extracts: --plugin PLUGIN, or -- COMMAND ARG… at the end");
+		return mor_fail(err, MORTISE_EINVAL, "name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end");
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
@@ -95,8 +95,8 @@ const struct mor_cli_command mor_cli_command_extract = {
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description = "FILE - is stdin. One file gives its content, several give a heading each; --json gives one line\n"
-		       "per file with content, metadata and stats. A file that fails is told on stderr, and the others go\n"
-		       "on; the exit code is then 1 (of a single file: that of its error).",
+		       "per file with content, metadata and stats. A file that fails is reported on stderr, and the others go\n"
+		       "on; the exit code is then 1 (with a single file: the code of its error).",
 	.examples = "mortise extract /bin/true --plugin build/plugins/elf-text\n"
 		    "mortise extract -j 8 --json /usr/lib/*.so --plugin build/plugins/elf-text > rows.ndjson\n"
 		    "cat core | mortise extract - --mime application/x-coredump --plugin build/plugins/elf-text",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help, made from the tables that parse. */
+/* --help, made from the same tables as the parser. */
 #include <stddef.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void lines(struct mor_cli *cli, const char *indent, const char *text)
 	}
 }
 
-/* A spelling that is too long for its column stands on a line of its own. */
+/* A spelling that is too long for its column gets a line of its own. */
 static void option_line(struct mor_cli *cli, const struct mor_option *option)
 {
 	char spelling[80];
@@ -60,7 +60,7 @@ void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command
 	lines(cli, "  ", command->examples);
 }
 
-/* Commands stand in the order of their table, and their groups with them. */
+/* Commands and their groups are listed in the order of the table. */
 void mor_help_all(struct mor_cli *cli)
 {
 	const char *group = NULL;
@@ -85,7 +85,7 @@ void mor_help_all(struct mor_cli *cli)
 	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or configuration\n"
 	      "4 input   5 not found   6 time-out   7 crashed   9 protocol breach or sandbox violation\n"
 	      "125 jail not set up   128+n signal\n"
-	      "The first word on stderr, and \"kind\" with --json, say it precisely.\n");
+	      "The first word on stderr, and \"kind\" with --json, name the exact kind of error.\n");
 }
 
 /* ---- mortise help COMMAND ---- */

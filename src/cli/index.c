@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise index: compilation records through analyzers into one entry stream. */
+/* mortise index: analyzers turn compilation records into one stream of entries. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,22 +29,22 @@
 
 #define FIELD(name) offsetof(struct mor_index_args, name)
 static const struct mor_option index_options[] = {
-	{ "analyzer", 0, "PLUGIN", "who analyses; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer), NULL },
+	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer), NULL },
 	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
 	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
 	{ "format", 0, "FORMAT",
 	  "entries (delimited protobuf, the default), json (one per line) or raw (as it is written)",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
-	{ "vnames", 0, "FILE", "rules for the names of paths that no record names (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
+	{ "vnames", 0, "FILE", "rules that name paths which no record names (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
 	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT, FIELD(retries), NULL },
-	{ "resume", 0, NULL, "go on where an interrupted run with the same output stopped", MOR_OPT_FLAG, FIELD(resume), NULL },
+	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume), NULL },
 	{ "type", 0, "TYPE",
 	  "offer records as this type; default /kythe/index/ and their language; may be repeated",
 	  MOR_OPT_LIST, FIELD(types), NULL },
 	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT, FIELD(view), "auto|namespace|directory" },
 	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache), NULL },
-	{ "log", 0, "FILE", "what analyzers say about their work, also into this file", MOR_OPT_TEXT, FIELD(log), NULL },
-	{ "lenient", 0, NULL, "take lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
+	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log), NULL },
+	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -160,13 +160,14 @@ static int check_types(struct mor_index *x, struct sha256_ctx *sha, mortise_erro
 		const char *type = x->args->types.item[i];
 
 		if (!mor_atype_valid(mor_slice_of(type)))
-			return mor_fail(err, MORTISE_EINVAL, "--type %s: words after slashes are expected, such as /kythe/index/java", type);
+			return mor_fail(err, MORTISE_EINVAL, "--type %s: expected words after slashes, such as /kythe/index/java", type);
 		mor_digest_add(sha, type, strlen(type) + 1);
 	}
 	return 0;
 }
 
-/* What makes two runs the same: records in their order, and what decides about the bytes of the result. */
+/* Decides whether two runs are the same: the records in their order, and every option that changes the
+ * result. */
 static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
 {
 	for (size_t i = 0; i < x->ref_count; i++)
@@ -241,9 +242,9 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 	if (x->cli->words.count == 0)
 		return mor_fail(err, MORTISE_EINVAL, "name a FILE.kzip");
 	if (!x->args->analyzer == !x->cli->words.tail)
-		return mor_fail(err, MORTISE_EINVAL, "name who analyses: --analyzer PLUGIN, or -- COMMAND ARG… at the end");
+		return mor_fail(err, MORTISE_EINVAL, "name the analyzer: --analyzer PLUGIN, or -- COMMAND ARG… at the end");
 	if (x->cli->words.tail && !x->cli->words.tail[0])
-		return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (x->args->plugin.dialect && strcmp(x->args->plugin.dialect, "kythe") != 0)
 		return mor_fail(err, MORTISE_EINVAL, "index speaks kythe; --dialect %s does not fit", x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
@@ -262,7 +263,7 @@ static int open_log(struct mor_index *x, mortise_error *err)
 	return x->log ? 0 : mor_fail_errno(err, MORTISE_EINPUT, errno, "--log %s", x->args->log);
 }
 
-/* The result is opened last: a slip must not empty a file. */
+/* The result is opened last: a mistake in the options must not empty a file. */
 static int prepare(struct mor_index *x, mortise_error *err)
 {
 	static const char *const strict[] = { NULL };
@@ -301,10 +302,10 @@ static void tell_resumed(struct mor_index *x)
 	if (damage)
 		mor_note(x->cli->console, "warning: %s; going back to the last good record", damage);
 	if (x->args->resume && !found.kept && !found.dropped)
-		mor_note(x->cli->console, "nothing to resume: all %zu units are to be done", x->ref_count);
+		mor_note(x->cli->console, "nothing to resume: starting with all %zu units", x->ref_count);
 	else if (x->args->resume)
-		mor_note(x->cli->console, "resuming: %zu of %zu units are there%s", found.kept, x->ref_count,
-			 found.dropped ? ", those after them are done again" : "");
+		mor_note(x->cli->console, "resuming: %zu of %zu units are done%s", found.kept, x->ref_count,
+			 found.dropped ? ", the units after them are done again" : "");
 }
 
 static int least(int a, int b)
@@ -312,7 +313,7 @@ static int least(int a, int b)
 	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
 }
 
-/* First Ctrl-C: analyzers get the 10 s that their protocol gives them; second: none. */
+/* First Ctrl-C: analyzers get the 10 s that their protocol promises. Second Ctrl-C: they are killed at once. */
 static void mind_signals(struct mor_index *x)
 {
 	int count = mor_signals_count();
@@ -320,7 +321,7 @@ static void mind_signals(struct mor_index *x)
 	if (count == x->signals)
 		return;
 	if (x->signals == 0)
-		mor_note(x->cli->console, "stopping: analyzers have 10 s to end; once more kills them at once");
+		mor_note(x->cli->console, "stopping: analyzers have 10 s to end; press Ctrl-C again to kill them at once");
 	else if (x->signals == 1)
 		mor_note(x->cli->console, "killing the analyzers");
 	mor_driver_stop(x->driver, count > 1);
@@ -389,9 +390,9 @@ const struct mor_cli_command mor_cli_command_index = {
 	.summary = "run Kythe analyzers over compilation records",
 	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
-	.description = "Each record's files are shown to the analyzer at the paths that the record names, and nowhere else. What a record\n"
-		       "comes to is checked and appended whole, in the order of the input. A record that fails is tried again in a fresh\n"
-		       "process, at last told by name, and the others go on; the exit code is then 1.",
+	.description = "The analyzer sees each record's files at the paths that the record names, and no other files. The entries of\n"
+		       "a record are checked and appended together, in the order of the input. A record that fails is tried again in a\n"
+		       "fresh process, then reported by name, and the others go on; the exit code is then 1.",
 	.examples = "mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume",

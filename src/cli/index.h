@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of mortise index: index.c runs it, index_report.c says what came of it. */
+/* One run of mortise index: index.c runs it, index_report.c reports the result. */
 #ifndef MOR_CLI_INDEX_H
 #define MOR_CLI_INDEX_H
 
@@ -34,17 +34,17 @@ struct mor_index {
 	struct mor_driver *driver;
 	FILE *log;
 	char identity[MOR_DIGEST_SIZE];
-	int signals; /* that were acted on */
+	int signals; /* signals that were handled */
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
-	size_t breaches; /* of the units that failed: because their analyzer broke the protocol, or its sandbox */
+	size_t breaches; /* failed units whose analyzer broke the protocol or its sandbox */
 	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
 };
 
-/* A record has failed for good: one line now, one element of the report. */
+/* A record has failed and is not tried again: prints one line and adds one element to the report. */
 void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end);
-/* A record is done, and its analyzer has written nothing for it. */
+/* A record is done, but its analyzer wrote nothing for it. */
 void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end);
 void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log);
 int mor_index_report(struct mor_index *x); /* the exit code */

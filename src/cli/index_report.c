@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run of mortise index came to: one line per failure, a summary on stderr, or all of it as JSON. */
+/* The result of a run of mortise index: one line per failure and a summary on stderr, or everything as JSON. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 
-#define MESSAGES_LIMIT ((size_t)16 << 20) /* of the report; --log has them all */
+#define MESSAGES_LIMIT ((size_t)16 << 20) /* in the report; --log has all of them */
 
 static void begin_element(struct mor_buf *array)
 {
@@ -88,7 +88,7 @@ static int64_t cpu_ms(int who)
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
 }
 
-/* Of children we know the sum; what is not the analyzers' own is their guardians'. */
+/* The kernel gives us only the sum for all children. What the analyzers did not use, their guardians used. */
 static void write_cpu(const struct mor_index *x, struct mor_writer *w)
 {
 	int64_t analyzers = (int64_t)mor_driver_analyzer_ms(x->driver), children = cpu_ms(RUSAGE_CHILDREN);
@@ -169,7 +169,7 @@ static void report_json(struct mor_index *x, bool ok)
 		mor_w_pair(&w, "kind", mortise_status_kind(failure->code));
 	}
 	mor_w_end(&w);
-	/* The result itself may be on stdout; then the report is on stderr. */
+	/* The result itself may go to stdout. Then the report goes to stderr. */
 	if (x->args->output && strcmp(x->args->output, "-") != 0)
 		mor_out_json(x->cli->console, mor_buf_view(&json));
 	else
@@ -188,8 +188,8 @@ static void report_text(struct mor_index *x)
 	mor_note(x->cli->console, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
 		 result.failed, x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli->console, "%zu units are left: the same command with --resume goes on%s%s%s", x->ref_count - settled,
-			 settled ? "; those that are done are in " : "", settled ? x->args->output : "", settled ? ".partial" : "");
+		mor_note(x->cli->console, "%zu units are left: run the same command with --resume to go on%s%s%s", x->ref_count - settled,
+			 settled ? "; the finished units are in " : "", settled ? x->args->output : "", settled ? ".partial" : "");
 }
 
 int mor_index_report(struct mor_index *x)
@@ -200,7 +200,7 @@ int mor_index_report(struct mor_index *x)
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 
 	if (mended)
-		mor_note(x->cli->console, "warning: %" PRIu64 " %s in %s had been altered: written anew from the archive", mended,
+		mor_note(x->cli->console, "warning: %" PRIu64 " %s in %s had been changed: written again from the archive", mended,
 			 mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
 	if (x->cli->console->json)
 		report_json(x, ok);

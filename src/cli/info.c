@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise info: starts a plugin, greets it, asks how it is, and tells what is known of it. */
+/* mortise info: starts a plugin, greets it, asks for its health, and prints what is known about it. */
 #include <stddef.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ struct run {
 	int64_t asked_ms; /* when it was ready for the question */
 	bool settled; /* the health call has ended */
 	int status;
-	int cause;    /* why it went down, as a status */
+	int cause;    /* why it stopped, as a status */
 	mortise_error err;
 	char *data;   /* of the error */
 	struct mor_info_health health;
@@ -73,7 +73,7 @@ static bool listed(const struct mor_value *words, struct mor_slice word)
 	return false;
 }
 
-/* What the plugin's word means, by the dialect's table. */
+/* The meaning of the plugin's health word, from the dialect's table. */
 static void judge(struct mor_info_health *health, const struct mor_value *rule)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -82,7 +82,7 @@ static void judge(struct mor_info_health *health, const struct mor_value *rule)
 
 	if (!health->result || mor_doc_parse(mor_slice_of(health->result), MOR_JSON_NAN, 0, &doc, NULL) < 0)
 		return;
-	if (!mor_json_get(rule, "good")) { /* no words for it: an answer is a good one */
+	if (!mor_json_get(rule, "good")) { /* the dialect has no such words: any answer is a good one */
 		health->healthy = 1;
 		return;
 	}
@@ -113,7 +113,8 @@ static void on_health(const mortise_reply *reply, void *arg)
 		run->health.result = mor_strndup(reply->result.text, reply->result.len);
 }
 
-/* The time of the greeting is not the health check's. The library tells the end of a start as a state, not as an error. */
+/* The time of the greeting does not count as time of the health check. The library reports the end of a
+ * start as a state, not as an error. */
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct run *run = arg;
@@ -132,8 +133,9 @@ static bool health_done(void *arg)
 	return run->settled;
 }
 
-/* The greeting happens on the way: what goes wrong with it is the call's error, with its proper kind.
- * RAW: the method's name comes from the dialect's own table; without params those that the host would send. */
+/* The call starts and greets the plugin. If that fails, the error arrives as the call's error, with its
+ * kind.
+ * RAW: the method's name comes from the dialect's own table. Without params the host sends its defaults. */
 static int ask_health(struct run *run, const char *method)
 {
 	mortise_call_options opt = {
@@ -162,7 +164,7 @@ static int describe(const struct run *run, struct mor_doc **ret, mortise_error *
 	return r;
 }
 
-/* Ready, or where a start that failed ends up; only there it is told why. */
+/* The plugin is ready, or its start has failed for good. Only then the reason is known. */
 static bool started(void *arg)
 {
 	struct run *run = arg;
@@ -171,7 +173,7 @@ static bool started(void *arg)
 	return state != MORTISE_STARTING && state != MORTISE_GREETING && state != MORTISE_DRAINING;
 }
 
-/* A plugin that is FAILED says why, and of which kind that is, to whoever calls it. */
+/* A plugin in state FAILED gives the reason and its kind to the next call. */
 static int why(struct run *run, mortise_error *err)
 {
 	mortise_call_options opt = { .size = sizeof(opt), .flags = MORTISE_RAW };
@@ -213,7 +215,8 @@ static int start(struct run *run)
 
 	judge(&run->health, mor_json_get(mor_doc_root(table), "health"));
 
-	/* It greeted us: that its health method is missing or unhappy is part of the answer. */
+	/* The greeting worked. A missing health method or a bad health answer is part of the page, not an
+	 * error. */
 	if (r == MORTISE_EREMOTE && mortise_plugin_state(run->plugin) == MORTISE_READY) {
 		run->health.error = run->err.text;
 		return 0;
@@ -274,7 +277,7 @@ static int show(struct run *run)
 	return 0;
 }
 
-/* NO_RESTART: a plugin that dies at its start is what we came to report. */
+/* NO_RESTART: if the plugin dies while it starts, that is what we report. */
 static int prepare(struct run *run)
 {
 	mortise_plugin_options opt;
@@ -286,7 +289,7 @@ static int prepare(struct run *run)
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, &run->err);
 	if (r == 0 && run->runner.timeout_ms)
-		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of yours; say which: --timeout METHOD=DURATION");
+		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of its own choice: use --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
@@ -296,7 +299,8 @@ static int prepare(struct run *run)
 	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, &run->err);
 }
 
-/* What it did after it had answered, up to its end. The page is out by then: with --json, too, only a line tells of it. */
+/* Reports what the plugin did wrong between its answer and its end. The page is already printed, so one line
+ * on stderr reports it, with --json too. */
 static int judge_end(struct run *run, int exit_code)
 {
 	mortise_error err = { 0 };
@@ -307,7 +311,7 @@ static int judge_end(struct run *run, int exit_code)
 	return mortise_status_exit_code(MORTISE_EVIOLATION);
 }
 
-/* A plugin that did not start is still worth its page; the error comes after it. */
+/* The page is printed even if the plugin did not start. The error follows it. */
 static int start_and_show(struct run *run)
 {
 	int r = run->args->no_start ? 0 : start(run), exit_code = 0;
@@ -347,11 +351,11 @@ static int info_run(struct mor_cli *cli)
 const struct mor_cli_command mor_cli_command_info = {
 	.name = "info",
 	.group = "Know a plugin:",
-	.summary = "what a plugin is, offers and needs, and how it is",
+	.summary = "what a plugin is, offers and needs, and its health",
 	.usage = "info PLUGIN [OPTION…]\ninfo [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
 	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it politely.\n"
-		       "Configuration that the plugin applied otherwise than it was given is marked.",
+		       "Configuration that the plugin applied with other values is marked.",
 	.examples = "mortise info build/plugins/elf-text\nmortise info --no-start build/plugins/elf-text\n"
 		    "mortise info --dialect yams --config max_functions=10 --json plugin.py",
 	.options = groups,

@@ -8,12 +8,12 @@
 #include "cli/cli.h"
 #include "wire/json.h"
 
-/* What our own question about its health gave. */
+/* The result of our own health question. */
 struct mor_info_health {
 	int64_t time_ms;
 	char *result;      /* JSON, or NULL: not asked or failed */
 	const char *error; /* why it failed, or NULL             */
-	int healthy;       /* by the dialect's words for it; -1: unknown */
+	int healthy;       /* by the dialect's health words; -1: unknown */
 	char status[64];   /* the plugin's word, or ""           */
 };
 

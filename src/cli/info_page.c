@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A page for people: what is absent is left out, what differs is marked. Machines take --json. Everything
- * shown came from a plugin or a file and is made printable on its way.
+ * A page for people: absent things are left out, differences are marked. Machines use --json. Every value
+ * comes from a plugin or a file, so it is made printable first.
  */
 #include <libsmartcols/libsmartcols.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const char *shown(const struct mor_value *value, char *out, size_t size)
 	return mor_printable_value(value, out, size);
 }
 
-/* Empty lists and objects say as little as null. */
+/* Empty lists and objects are shown no more than null is. */
 static bool absent(const struct mor_value *value)
 {
 	enum mor_json_type type = mor_json_type(value);
@@ -63,7 +63,7 @@ static void list_row(struct mor_cli *cli, const char *label, const struct mor_va
 
 /* ---- tables ---- */
 
-/* libsmartcols knows how wide a character is; we do not. */
+/* libsmartcols knows how wide a character is on the screen. */
 static struct libscols_table *new_table(const char *const *columns, size_t count)
 {
 	struct libscols_table *table = scols_new_table();
@@ -85,7 +85,7 @@ static void print_table(struct mor_cli *cli, struct libscols_table *table)
 {
 	char *text = NULL;
 
-	/* Never cut to the terminal's width: values are there to be read and copied. */
+	/* Values are never cut to the terminal's width: people read and copy them. */
 	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
 	if (!scols_table_is_empty(table) && scols_print_table_to_string(table, &text) == 0) {
 		const char *at = text;
@@ -125,7 +125,7 @@ static void config_row(struct libscols_table *table, struct mor_slice name, cons
 		4);
 }
 
-/* What was given beside what the plugin says it applied. */
+/* Shows the given configuration beside what the plugin says it applied. */
 static void config(struct mor_cli *cli, const struct mor_value *given, const struct mor_value *applied)
 {
 	static const char *const columns[] = { "KEY", "GIVEN", "APPLIED", "" };
@@ -240,7 +240,7 @@ static void parameters(struct mor_cli *cli, const struct mor_value *schema)
 	}
 }
 
-/* What it can be asked for, by the names that are typed. */
+/* The actions of the plugin, under the names that users type. */
 static void actions(struct mor_cli *cli, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
@@ -260,7 +260,7 @@ static void actions(struct mor_cli *cli, const struct mor_value *list)
 	}
 }
 
-/* "  weather (天气): what it does". What its manifest offers is shown as actions already. */
+/* "  weather (天气): what it does". Offers from the manifest are already listed as actions. */
 static void commands(struct mor_cli *cli, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
@@ -302,7 +302,7 @@ static void state(struct mor_cli *cli, const struct mor_value *d)
 	value_row(cli, "last error", mor_json_get(d, "last_error"));
 }
 
-/* Whatever else the answer holds. */
+/* All other members of the answer. */
 static void health_result(struct mor_buf *line, const char *result)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -326,7 +326,7 @@ static void health_result(struct mor_buf *line, const char *result)
 		mor_buf_byte(line, ')');
 }
 
-/* What our own question gave; where none was asked, what the library knows. */
+/* The result of our own health question, or what the library knows if we did not ask. */
 static void health(struct mor_cli *cli, const struct mor_value *told, const struct mor_info_health *asked)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -356,7 +356,8 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 		row(cli, "health", line.data);
 }
 
-/* The level in force, then one line per permission; the first of those repeats the level. */
+/* The level in force, then one line per permission. The first permission repeats the level, so it is left
+ * out. */
 static void confinement(struct mor_cli *cli, const struct mor_value *told)
 {
 	const struct mor_value *policy = mor_json_get(told, "policy");
@@ -371,7 +372,7 @@ static void confinement(struct mor_cli *cli, const struct mor_value *told)
 		mor_outf(cli->console, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
 }
 
-/* The few that a person looks for; --json has them all. */
+/* The few counters that people look for; --json has all of them. */
 static void counters(struct mor_cli *cli, const struct mor_value *c)
 {
 	char text[300];
@@ -396,7 +397,7 @@ static void warnings(struct mor_cli *cli, const struct mor_value *list)
 			 shown(it.value, text, sizeof(text)));
 }
 
-/* From what it is to how it fares; warnings last, where they are seen. */
+/* First what the plugin is, then how it works, and the warnings last, where people see them. */
 void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct mor_info_health *asked)
 {
 	const char *last = mor_json_text(mor_json_get(d, "last_stderr"), "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise jail: any program, confined as a plugin would be, with our stdin, stdout and stderr. */
+/* mortise jail: runs any program, confined like a plugin, with our stdin, stdout and stderr. */
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -32,11 +32,11 @@ static const struct mor_option jail_options[] = {
 	  MOR_OPT_FLAG, FIELD(write), NULL },
 	{ "undo", 0, NULL, "undo what it wrote there if it fails", MOR_OPT_FLAG, FIELD(undo), NULL },
 	{ "network", 0, NULL, "it may use the network", MOR_OPT_FLAG, FIELD(network), NULL },
-	{ "spawn", 0, NULL, "it may start programs, confined as it is", MOR_OPT_FLAG, FIELD(spawn), NULL },
+	{ "spawn", 0, NULL, "it may start programs, confined like itself", MOR_OPT_FLAG, FIELD(spawn), NULL },
 	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read), NULL },
 	{ "plugin-dir", 0, "DIR", "directory that it came from: it may read it", MOR_OPT_TEXT, FIELD(plugin_dir), NULL },
 	{ "scratch", 0, "DIR",
-	  "directory that is its HOME and TMPDIR; default: one that is removed in the end",
+	  "its HOME and TMPDIR; default: a new directory that is removed at the end",
 	  MOR_OPT_TEXT, FIELD(scratch), NULL },
 	{ "limit", 'l', "NAME=VALUE",
 	  "memory, cpu, files, file_size, wall or processes; may be repeated",
@@ -60,7 +60,7 @@ static const struct mor_option_group groups[] = {
 /* ---- the policy as the library takes it ---- */
 
 struct pairs {
-	struct mor_text_list list; /* all are ours */
+	struct mor_text_list list; /* we own all strings in it */
 	mortise_error *err;
 };
 
@@ -84,7 +84,8 @@ static int add(struct pairs *pairs, const char *key, const char *value)
 	return mor_fail_memory(pairs->err);
 }
 
-/* What is typed is relative to where it is typed. A place that is not there cannot have been meant. */
+/* Paths are relative to the directory where the user types them. A path that does not exist is a mistake of
+ * the user. */
 static int add_path(struct pairs *pairs, const char *option, const char *key, const char *path)
 {
 	char real[PATH_MAX];
@@ -140,7 +141,7 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 
 /* ---- the run ---- */
 
-/* The first signal asks, the second does not. */
+/* The first signal asks the program to end, the second kills it. */
 static enum mortise_jail_order on_wakeup(void *arg)
 {
 	(void)arg;
@@ -154,7 +155,8 @@ static enum mortise_jail_order on_wakeup(void *arg)
 	}
 }
 
-/* stdout is the program's: ours goes to stderr, the line for people first, then the record for machines. */
+/* stdout belongs to the program, so we write to stderr: first the line for people, then the record for
+ * machines. */
 static int report_violation(struct mor_cli *cli, const char *name, const mortise_jail_result *result,
 			    const mortise_error *err)
 {
@@ -167,7 +169,7 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 	return result->exit_code;
 }
 
-/* Where other programs may not be started their directories are not there (t1), and a shell says "not found". */
+/* Without --spawn the directories of other programs do not exist at t1, and a shell says only "not found". */
 enum { SHELL_FOUND_NO_PROGRAM = 127 };
 
 static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result, int r,
@@ -182,15 +184,15 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	if (r < 0)
 		return mor_report_error(cli->console, err);
 	if (result->timed_out)
-		mor_note(cli->console, "timeout: %s: its wall time was over", opt->name);
+		mor_note(cli->console, "timeout: %s: it was stopped because its wall time was over", opt->name);
 	else if (cli->console->verbose)
 		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
 	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && !args->spawn)
-		mor_note(cli->console, "note: %s can start no other programs: it was not given --spawn", opt->name);
+		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it", opt->name);
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
-/* The store is made when all else is right. */
+/* The store is made last, when everything else is known to be right. */
 static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_workspace_undoing *undoing, struct pairs *pairs)
 {
 	const struct jail_args *args = cli->args;
@@ -201,7 +203,7 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 		return 0;
 	if (!realpath(args->workspace, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
-	*undoing = (struct mor_workspace_undoing){ .console = cli->console, .without = "leave --undo away" };
+	*undoing = (struct mor_workspace_undoing){ .console = cli->console, .without = "run it without --undo" };
 	r = mor_workspace_undoing_begin(undoing, real, name, pairs->err);
 	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
 }
@@ -226,7 +228,8 @@ static int jail_run(struct mor_cli *cli)
 	if (r == 0)
 		r = begin_undoing(cli, opt.name, &undoing, &pairs);
 	if (r == 0)
-		r = mortise_host_new(NULL, &opt.host, &err); /* for its wake-up: signals end the wait through it */
+		/* needed for its wake-up: a signal ends the wait through it */
+		r = mortise_host_new(NULL, &opt.host, &err);
 	if (r == 0) {
 		opt.policy = pairs.list.item;
 		mor_signals_host(opt.host);
@@ -246,10 +249,10 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.summary = "run any program confined, as a plugin would be",
 	.usage = "jail [OPTION…] -- PROGRAM [ARG…]",
 	.words = "file",
-	.description = "PROGRAM may read the system's libraries, what the options name, and nothing else. It has no network and\n"
-		       "starts no programs unless they say so. The first thing that it tries beyond that kills it: exit status 9,\n"
-		       "and one line on stderr (with --json also a record there) tells what it was.\n"
-		       "Else its own exit status is ours; 125: the jail could not be set up, and nothing was run.",
+	.description = "PROGRAM may read the system's libraries and what the options name, nothing else. It has no network and\n"
+		       "cannot start programs unless an option allows it. The first thing it tries beyond that kills it: exit\n"
+		       "status 9, and one line on stderr (with --json also a record there) says what it was.\n"
+		       "Otherwise our exit status is the program's. 125: the jail could not be set up, and nothing was run.",
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
 		    "mortise jail -w . --write --undo -- ./indexer\n"

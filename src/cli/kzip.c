@@ -90,7 +90,7 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 	mor_w_pair_int(&w, "files", (int64_t)files);
 	mor_w_pair_int(&w, "failed", (int64_t)failed);
 	mor_w_end(&w);
-	/* The archive itself may be on stdout; then the report is on stderr. */
+	/* The archive itself may go to stdout. Then the report goes to stderr. */
 	if (to_stdout)
 		mor_note_slice(cli->console, mor_buf_view(&json));
 	else
@@ -146,7 +146,7 @@ struct cat {
 
 typedef const char *digest_fn(const struct mor_kzip *kzip, size_t number);
 
-/* By its digest or by the beginning of it; one that could be several is refused. */
+/* By its digest or the first digits of it. If several match, it is an error. */
 static int find_digest(const struct cat *cat, const char *what, const char *typed, size_t count, digest_fn *digest_of,
 		       size_t *ret)
 {
@@ -178,7 +178,7 @@ static int cat_file(struct cat *cat, const char *digest)
 {
 	int r = mor_kzip_file_read(cat->kzip, digest, to_stdout, cat, cat->err);
 
-	/* Whoever reads us has gone: main() has the code for it. */
+	/* Our reader has gone. main() chooses the exit code for that. */
 	return r == MORTISE_ECANCELED && !mor_signals_count() ? 0 : r;
 }
 
@@ -195,7 +195,7 @@ static int cat_unit(struct cat *cat, size_t number)
 	return r;
 }
 
-/* As spelled, as the same path from the working directory, or as the path of its VName. */
+/* As spelled, or as the same path from the working directory, or as the path of its VName. */
 static bool is_path(const struct mor_unit *unit, const struct mor_input *input, const char *typed)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf a = MOR_BUF_INIT;
@@ -208,7 +208,7 @@ static bool is_path(const struct mor_unit *unit, const struct mor_input *input, 
 	return !mor_buf_failed(&a) && !mor_buf_failed(&b) && mor_slice_eq(mor_buf_view(&a), mor_buf_view(&b));
 }
 
-/* Notes the digest that the unit has under this path; another one than before is refused. */
+/* Notes the digest that this unit has for the path. If another unit has a different one, it is an error. */
 static int look_in_unit(struct cat *cat, size_t number, const char *typed, char digest[65])
 {
 	MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
@@ -221,7 +221,7 @@ static int look_in_unit(struct cat *cat, size_t number, const char *typed, char 
 			continue;
 		if (*digest && strcmp(digest, input->digest) != 0)
 			return mor_fail(cat->err, MORTISE_EINPUT,
-					"%s: several contents go by the path %s: say which with --unit DIGEST",
+					"%s: units have different contents for the path %s: choose one with --unit DIGEST",
 					mor_kzip_path(cat->kzip), typed);
 		mor_printable(mor_slice_of(input->digest), digest, 65);
 	}
@@ -343,10 +343,10 @@ const struct mor_cli_command mor_cli_command_kzip = {
 		 "kzip cat FILE.kzip --unit DIGEST [PATH]\n"
 		 "kzip merge -o OUT.kzip FILE.kzip…",
 	.words = "create|info|cat|merge",
-	.description = "A kzip holds compilations for Kythe: for each its command, and every file that it reads. create asks the\n"
-		       "compiler for these files (-M), system headers included; with --source it takes those that are named and\n"
-		       "runs nothing. The archive depends on its content alone: the same files give the same bytes.\n"
-		       "A command that cannot be recorded is told on stderr, and the others go on; the exit code is then 1.",
+	.description = "A kzip holds compilations for Kythe: each with its command and every file that it reads. create asks the\n"
+		       "compiler for these files (-M), with system headers; with --source it takes the named files and\n"
+		       "runs nothing. The archive depends only on its content: the same files give the same bytes.\n"
+		       "A command that cannot be recorded is reported on stderr, and the others go on; the exit code is then 1.",
 	.examples = "mortise kzip create -o project.kzip --corpus example.org/project --compile-commands build/compile_commands.json\n"
 		    "mortise kzip create -o a.kzip -- cc -Iinclude -c src/a.c\n"
 		    "mortise kzip create -o m.kzip --language go --source main.go --input fmt.a -- compile main.go\n"

@@ -20,12 +20,13 @@ struct mor_kzip_args {
 	struct mor_common_args common;
 };
 
-/* Each gets the words behind the action. They return 0, a status with *err set, or a positive exit code when all has been
- * told. MORTISE_EINVAL is a mistake of usage. */
+/* Each function gets the words after the action. It returns 0, a status with *err set, or a positive exit
+ * code if it has reported everything itself. MORTISE_EINVAL is a usage error. */
 int mor_kzip_create(struct mor_cli *cli, mortise_error *err);
 int mor_kzip_info(struct mor_cli *cli, mortise_error *err);
 
-/* Opens for reading; warnings go to stderr, each after the archive's name. `warned` must live as long as the archive. */
+/* Opens the archive for reading. Warnings go to stderr, each after the archive's name. `warned` must live as
+ * long as the archive. */
 struct mor_kzip_warned {
 	struct mor_cli *cli;
 	const char *path;
@@ -34,7 +35,7 @@ int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_war
 		      mortise_error *err);
 /* --encoding, else KYTHE_KZIP_ENCODING, else protobuf. */
 int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err);
-/* What was written, on stdout. */
+/* Prints on stdout what was written. */
 void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kzip create: from files that are named, or from one command whose compiler is asked; see src/capture for the rest. */
+/* kzip create from named files, or from one compiler command. src/capture does the rest. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,16 +37,16 @@ static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *ar
 	if (cli->words.count > 1)
 		return mor_fail(err, MORTISE_EINVAL, "\"%s\": name files with --source and --input", cli->words.item[1]);
 	if (args->compile_commands && (explicit_files || cli->words.tail))
-		return mor_fail(err, MORTISE_EINVAL, "--compile-commands goes with neither --source, --input nor a command");
+		return mor_fail(err, MORTISE_EINVAL, "--compile-commands cannot be used together with --source, --input or a command");
 	if (!args->compile_commands && !explicit_files && tail_count(cli->words.tail) < 2)
 		return mor_fail(err, MORTISE_EINVAL,
 				"say what to record: --source FILE, or -- COMPILER ARG… , or --compile-commands FILE");
 	if (!args->compile_commands && explicit_files && !args->sources.count && tail_count(cli->words.tail) < 2)
-		return mor_fail(err, MORTISE_EINVAL, "--input needs a --source, too, or -- COMPILER ARG…");
+		return mor_fail(err, MORTISE_EINVAL, "--input also needs --source, or -- COMPILER ARG…");
 	return 0;
 }
 
-/* What is named is what is recorded; nothing is run, and any language will do. */
+/* Only the named files are recorded. Nothing is run, so any language works. */
 static int record_named(struct creating *c, mortise_error *err)
 {
 	const struct mor_kzip_args *args = c->args;
@@ -74,7 +74,7 @@ static int ask_one(const char *directory, const char *const *arguments, size_t c
 	return r;
 }
 
-/* What the compiler cannot know of: files that only an analyzer reads. */
+/* Files that only an analyzer reads. The compiler does not know them. */
 static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings *files, mortise_error *err)
 {
 	for (size_t i = 0; i < args->inputs.count; i++)
@@ -83,7 +83,7 @@ static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings
 	return 0;
 }
 
-/* The main source is what the rule names first. */
+/* The compiler's rule names the main source first. */
 static int record_command(struct creating *c, mortise_error *err)
 {
 	const char *const *tail = c->cli->words.tail;
@@ -126,7 +126,7 @@ static int prepare_create(struct creating *c, mortise_error *err)
 	return mor_kzip_writer_new(args->output, encoding, &c->capture.writer, err);
 }
 
-/* An archive of which nothing could be recorded is not written. */
+/* If nothing could be recorded, no archive is written. */
 static int finish_create(struct creating *c, size_t failed, mortise_error *err)
 {
 	int r;

@@ -19,9 +19,9 @@ struct info {
 	struct mor_cli *cli;
 	struct mor_kzip *kzip;
 	struct libscols_table *table; /* NULL with --json */
-	struct mor_writer w;          /* out is NULL without */
+	struct mor_writer w;          /* out is NULL without --json */
 	size_t broken;                /* units or files that cannot be read */
-	size_t missing;               /* contents that units require and that are not there */
+	size_t missing;               /* contents that units require but the archive lacks */
 	mortise_error last;
 };
 
@@ -227,7 +227,7 @@ static int page_json(struct info *info, mortise_error *err)
 	return 0;
 }
 
-/* Broken parts have been told one by one; the exit code is theirs. */
+/* Each broken part has been reported already. Only the exit code is left. */
 int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
 {
 	const struct mor_kzip_args *args = cli->args;

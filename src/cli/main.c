@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise: the command. Finds the command's entry, parses its words by its tables, runs it.
+ * mortise: the command. Finds the command's entry, parses the words by its tables, and runs it.
  *
- * There are two programs of it, which differ in their tables. `mortise` has the commands that are started often, or
- * stand before somebody else's program, and loads no library for them but libc (commands_quick.c). For all others, and for
- * --help, it becomes `mortise-full` (commands_all.c): loading the libraries of those takes longer than most calls.
+ * The code is built into two programs, which differ in their tables. `mortise` has the commands that are
+ * started often or that run another program, and it loads only libc (commands_quick.c). For all other
+ * commands, and for --help, it executes `mortise-full` (commands_all.c). That program needs more libraries,
+ * and loading them takes longer than most calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #include "console/signals.h"
 #include "program/helper.h"
 
-/* Looked for before parsing, so that a usage error too comes as JSON where JSON was asked for. */
+/* We look for it before parsing, so that a usage error is also printed as JSON. */
 static bool wants_json(char **argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++)
@@ -29,7 +30,7 @@ static bool wants_json(char **argv)
 	return false;
 }
 
-/* --help wins over whatever else is on the line, even what the command would refuse. */
+/* --help wins over everything else on the line, even over words that the command would refuse. */
 static int run_parsed(struct mor_cli *cli)
 {
 	const struct mor_cli_command *command = cli->command;
@@ -70,7 +71,7 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* Nothing that the table has. */
+/* The word is not in the table. */
 static int run_other(struct mor_cli *cli, const char *word)
 {
 	mortise_error err = { 0 };
@@ -99,15 +100,17 @@ static int run(struct mor_cli *cli, char **argv)
 	return 0;
 }
 
-/* ---- what we were started with ---- */
+/* ---- file descriptors 0, 1 and 2 ---- */
 
-/* A standard descriptor that is closed would be the next file that we open, and what is printed would go into that: a message
- * into the archive that is being written, or to a plugin. In its place one on which reads and writes fail as they should. */
+/* If a standard descriptor is closed, the next file that we open gets its number. Then our messages would go
+ * into that file, for example into an archive or to a plugin. So we open a descriptor in its place on which
+ * reads and writes fail. */
 static void fill_closed(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest that is free: this one */
+			/* this is the lowest free number */
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /* ---- the other program ---- */
@@ -117,8 +120,8 @@ static bool is_ours(const char *word)
 	return word && (mor_cli_command_find(word) || is_one_of(word, "--version", "-V"));
 }
 
-/* Returns only if it cannot be run, with the reason in `err`. Comes before all else: a signal that we had caught would be
- * lost with us. */
+/* Returns only if the program cannot be run, with the reason in `err`. This comes first: execution would
+ * lose a signal that we had already caught. */
 static int become(const char *program, char **argv, mortise_error *err)
 {
 	char path[PATH_MAX], fault[MOR_PROGRAM_FAULT];
@@ -143,7 +146,8 @@ int main(int argc, char **argv)
 	if (mor_cli_other_program && !is_ours(words[0]))
 		become(mor_cli_other_program, argv, &err);
 	if (!mor_cli_other_program)
-		setlocale(LC_CTYPE, ""); /* widths in tables, which the quick commands do not draw; numbers stay C's */
+		/* for widths in tables, which the quick commands do not draw; numbers stay as in C */
+		setlocale(LC_CTYPE, "");
 	mor_signals_init();
 	mor_out_init(&console);
 	console.json = wants_json(words);

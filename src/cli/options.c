@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser behind the tables. Options may stand anywhere among the words, as in most commands people use
- * today; "--" ends them, and what follows is somebody else's command line, which we must not touch. Long
- * options cannot be abbreviated: a script that relies on a short form breaks when we add an option.
+ * The parser for the option tables. Options may stand anywhere among the words. "--" ends them: what follows
+ * is another program's command line, and we do not touch it. Long options cannot be shortened: a script with
+ * a short form would break when we add an option.
  */
 #include "cli/options.h"
 
@@ -16,7 +16,7 @@
 
 struct parser {
 	const struct mor_option_group *groups;
-	char **argv; /* the word that is looked at */
+	char **argv; /* the word that is read now */
 	char *args;
 	struct mor_words *words;
 	mortise_error *err;
@@ -24,7 +24,7 @@ struct parser {
 
 /* ---- storing ---- */
 
-/* 0 means "not given" in a plain number's field, so only those with a flag of their own may be 0. */
+/* 0 means "not given" in a plain number's field. Only an option with a flag of its own may be 0. */
 static int store_number(struct parser *p, const struct mor_option *option, const char *value, void *where)
 {
 	uint32_t number = 0;
@@ -49,7 +49,8 @@ static int store_rate(struct parser *p, const struct mor_option *option, const c
 	return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a rate from 0 to 1, such as 0.01 or 1%%, not \"%s\"", option->name, value);
 }
 
-/* The table's offset is relative to its group's struct, and `base` is where that lies in the command's. */
+/* The table's offset is relative to its group's struct. `base` is the place of that struct in the command's
+ * struct. */
 static int store_value(struct parser *p, const struct mor_option *option, size_t base, const char *value)
 {
 	void *where = p->args + base + option->offset;
@@ -84,7 +85,7 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 
 /* ---- reading ---- */
 
-/* By letter where one is given, else by name. */
+/* By letter if there is one, else by name. */
 static const struct mor_option *find_option(struct parser *p, struct mor_slice name, char letter, size_t *ret_base)
 {
 	for (const struct mor_option_group *g = p->groups; g->title; g++) {
@@ -98,7 +99,7 @@ static const struct mor_option *find_option(struct parser *p, struct mor_slice n
 	return NULL;
 }
 
-/* The name may be followed by "=value", so it is copied before it is compared and shown. */
+/* The name may be followed by "=value", so we copy it before we compare and show it. */
 int mor_options_refuse(const struct mor_option_group *groups, const char *option, mortise_error *err)
 {
 	char word[64];
@@ -115,7 +116,7 @@ int mor_options_refuse(const struct mor_option_group *groups, const char *option
 	return mor_fail(err, MORTISE_EINVAL, "unknown option --%s", word);
 }
 
-/* Somebody else's, where the command says that there may be such. */
+/* An option of another program, if the command allows such options. */
 static int unknown_long(struct parser *p)
 {
 	if (!p->words->loose)
@@ -126,7 +127,7 @@ static int unknown_long(struct parser *p)
 	return 0;
 }
 
-/* The argument of the option at hand: what is attached to it, else the next word. */
+/* The argument of this option: the attached text, or else the next word. */
 static int take_value(struct parser *p, const struct mor_option *option, const char *attached, const char **ret)
 {
 	if (attached || mor_option_is_optional(option)) {
@@ -173,7 +174,7 @@ static int parse_short(struct parser *p)
 		option = find_option(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
 			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
-					p->words->loose ? "; what is the plugin's goes after \"--\"" : "");
+					p->words->loose ? "; options for the plugin go after \"--\"" : "");
 		if (!option->arg) {
 			r = store_value(p, option, base, NULL);
 			if (r < 0)

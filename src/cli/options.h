@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command-line options as tables. The same rows make the parser, the help, the shell completion and the
- * test that compares the help with the man page.
+ * Command-line options as tables. The parser, the help and the shell completion are all made from the same
+ * rows. A test compares the help with the man page.
  */
 #ifndef MOR_CLI_OPTIONS_H
 #define MOR_CLI_OPTIONS_H
@@ -37,15 +37,15 @@ struct mor_opt_rate {
 struct mor_option {
 	const char *name; /* long spelling without its dashes; NULL ends the table                    */
 	char letter;      /* short spelling or 0                                                      */
-	const char *arg;  /* what help calls the argument, and what completion goes by: FILE, PLUGIN,
-			     DIALECT, ...; NULL for flags                                            */
+	const char *arg;  /* what help calls the argument; completion also uses it: FILE, PLUGIN, DIALECT,
+			       ...; NULL for flags */
 	const char *help;
 	enum mor_opt_kind kind;
 	size_t offset;      /* in the struct that the group fills */
-	const char *one_of; /* "a|b": nothing else is taken; NULL: anything */
+	const char *one_of; /* "a|b": only these are allowed; NULL: anything */
 };
 
-/* Its argument is attached with "=" or left out; the next word is none of it. */
+/* The argument is attached with "=" or left out. The next word is never its argument. */
 static inline bool mor_option_is_optional(const struct mor_option *option)
 {
 	return option->kind == MOR_OPT_RATE;
@@ -58,20 +58,20 @@ struct mor_option_group {
 };
 
 struct mor_words {
-	const char **item; /* what is no option, in order; NULL-terminated */
+	const char **item; /* words that are not options, in order; NULL-terminated */
 	size_t count;
 	const char **tail; /* what follows "--"; NULL when there was no "--" */
-	bool loose;          /* set by the caller: long options that no table has stay where they are, as words      */
-	const char *unknown; /* the first of those, or NULL */
+	bool loose;          /* set by the caller: unknown long options stay in place, as words */
+	const char *unknown; /* the first of those words, or NULL */
 };
 
-/* Fills `args` (zeroed by the caller) and the words; the strings stay argv's. MORTISE_EINVAL with a text
- * that names the offender. Whatever happens, mor_options_free() gives everything back. */
+/* Fills `args` (zeroed by the caller) and the words. The strings still belong to argv. Returns
+ * MORTISE_EINVAL with a text that names the wrong option. Call mor_options_free() in every case. */
 int mor_options_parse(const struct mor_option_group *groups, char **argv, void *args, struct mor_words *words,
 		      mortise_error *err);
 void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words);
 
-/* MORTISE_EINVAL for a long option ("--jsn=1") that no table has, with the nearest that there is. */
+/* MORTISE_EINVAL for a long option ("--jsn=1") that is in no table. The text offers the nearest name. */
 int mor_options_refuse(const struct mor_option_group *groups, const char *word, mortise_error *err);
 
 #endif

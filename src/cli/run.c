@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise run: what a plugin is for, by the words of its own world. Finds the dialect, hands over. */
+/* mortise run: a plugin's own commands, under their own names. Finds the dialect and calls its function. */
 #include "cli/run.h"
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
-	  "JSON or @FILE: more members of a hook's context; G-Assist: what was said before",
+	  "JSON or @FILE: more members of a hook's context; G-Assist: the conversation so far",
 	  MOR_OPT_TEXT, FIELD(sunscreen.context), NULL },
 	{ 0 },
 };
@@ -21,12 +21,12 @@ static const struct mor_option sunscreen_options[] = {
 	{ "workspace", 'w', "DIR",
 	  "the workspace; default: the nearest directory upwards with a sunscreen.yml",
 	  MOR_OPT_TEXT, FIELD(sunscreen.workspace), NULL },
-	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; none named: of all that the workspace declares", MOR_OPT_TEXT, FIELD(sunscreen.hook), NULL },
+	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; no PLUGIN: of all that the workspace declares", MOR_OPT_TEXT, FIELD(sunscreen.hook), NULL },
 	{ "idl", 0, "FILE",
 	  "the hook's IDL; default: the one file in target/idl",
 	  MOR_OPT_TEXT, FIELD(sunscreen.idl), NULL },
-	{ "keep-going", 0, NULL, "a hook that fails does not keep the others from running", MOR_OPT_FLAG, FIELD(sunscreen.keep_going), NULL },
-	{ "keep", 0, NULL, "keep what a run that fails has changed in the workspace; else it is undone", MOR_OPT_FLAG, FIELD(sunscreen.keep), NULL },
+	{ "keep-going", 0, NULL, "run the other hooks even if one fails", MOR_OPT_FLAG, FIELD(sunscreen.keep_going), NULL },
+	{ "keep", 0, NULL, "keep the changes of a failed run in the workspace; default: undo them", MOR_OPT_FLAG, FIELD(sunscreen.keep), NULL },
 	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(sunscreen.yes), NULL },
 	{ 0 },
 };
@@ -65,7 +65,7 @@ static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err
 	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest, exit_code, err);
 }
 
-/* One row per dialect. own_options: unknown long options are the plugin's. */
+/* One row per dialect. own_options: unknown long options belong to the plugin. */
 static const struct {
 	const char *dialect;
 	bool own_options;
@@ -77,7 +77,8 @@ static const struct {
 	{ NULL, false, NULL },
 };
 
-static const char guessed[] = ", or say what it speaks with --dialect or a manifest"; /* plain: nothing says more */
+/* plain: we know no more than that */
+static const char guessed[] = ", or say what it speaks with --dialect or a manifest";
 
 static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 {
@@ -152,9 +153,9 @@ const struct mor_cli_command mor_cli_command_run = {
 		 "run --hook NAME [PLUGIN…] [OPTION…] [-- ARG…]",
 	.words = "plugin",
 	.description =
-		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as scaffold:indexer; the bare\n"
-		"name will do where only one kind has it. Long options that are not listed here belong to the plugin, and so\n"
-		"does all that follows \"--\":\n"
+		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as scaffold:indexer; the short\n"
+		"name is enough if only one kind has it. Long options that are not listed here belong to the plugin, and so\n"
+		"does everything after \"--\":\n"
 		"  --FLAG=VALUE      a text; repeated: an array of texts\n"
 		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
 		"  --FLAG            true, at the end or before another option\n"
@@ -163,7 +164,7 @@ const struct mor_cli_command mor_cli_command_run = {
 		"fails, what it has changed in the workspace is undone. PLUGIN is its directory, or the name of one that the\n"
 		"workspace declares (plugins in sunscreen.yml).\n"
 		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
-		"'mortise call'; the text alone will do for a function with one parameter.",
+		"'mortise call'; for a function with one parameter the text alone is enough.",
 	.examples = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
 		    "mortise run build/plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
 		    "mortise run --hook after_build build/plugins/yellowstone-indexer -w ~/my-app\n"

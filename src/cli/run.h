@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise run: a plugin's command, hook or function, by the words its users know. run.c finds the dialect; each
- * dialect that has such words has one function here.
+ * mortise run: a plugin's command, hook or function, under the names that its users know. run.c finds the
+ * dialect. Each dialect with such names has one function here.
  */
 #ifndef MOR_CLI_RUN_H
 #define MOR_CLI_RUN_H
@@ -14,8 +14,8 @@
 #include "workspace/workspace.h"
 
 struct mor_run_args {
-	struct mor_workspace_args sunscreen; /* its context is for both */
-	struct mor_converse_extra gassist; /* but for its context */
+	struct mor_workspace_args sunscreen; /* both dialects use its context */
+	struct mor_converse_extra gassist; /* except its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -24,13 +24,14 @@ struct mor_run_args {
 struct mor_run {
 	struct mor_cli *cli;
 	const struct mor_run_args *args;
-	struct mor_text_list plugins; /* where they are: as the user typed it, or as the workspace declares it */
-	const char *typed;   /* the first of them */
-	struct mor_manifest *manifest; /* of that one */
+	/* their places: as the user typed them, or as the workspace declares them */
+	struct mor_text_list plugins;
+	const char *typed;   /* the first plugin */
+	struct mor_manifest *manifest; /* of the first plugin */
 };
 
-/* Each returns 0 or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error), and sets *exit_code for
- * what it has reported by itself. */
+/* Each returns 0, or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error). *exit_code
+ * is set for errors that the function has reported itself. */
 typedef int mor_run_fn(struct mor_run *run, int *exit_code, mortise_error *err);
 
 #endif

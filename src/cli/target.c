@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which plugin a command is about, and the options that all such commands have. */
+/* Finds the plugin that a command is about. Also has the options that all such commands share. */
 #include <stddef.h>
 #include <string.h>
 
@@ -14,10 +14,10 @@ const struct mor_option mor_plugin_option_table[] = {
 	  "protocol to speak; default: the manifest's, else plain (extract: yams, index: kythe)",
 	  MOR_OPT_TEXT, FIELD(dialect), NULL },
 	{ "framing", 0, "FRAMING",
-	  "how messages are cut: lines, headers, be32 or decimal",
+	  "framing of messages: lines, headers, be32 or decimal",
 	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
 	{ "config", 'c', "CONFIG",
-	  "what the plugin is initialised with: FILE, JSON or KEY=VALUE; may be repeated",
+	  "configuration for the plugin: FILE, JSON or KEY=VALUE; may be repeated",
 	  MOR_OPT_LIST, FIELD(config), NULL },
 	{ "set", 's', "SECTION.KEY=VALUE", "any setting of mortise.toml", MOR_OPT_LIST, FIELD(set), NULL },
 	{ "env", 'e', "NAME[=VALUE]",
@@ -29,16 +29,16 @@ const struct mor_option mor_plugin_option_table[] = {
 	  "time limit of the call, or of one METHOD: 500ms, 30s, 5m",
 	  MOR_OPT_LIST, FIELD(timeout), NULL },
 	{ "confine", 0, NULL,
-	  "confine it: files, network and programs only as [sandbox] permits",
+	  "confine it: files, network and programs only as [sandbox] allows",
 	  MOR_OPT_FLAG, FIELD(confine), NULL },
 	{ "level", 0, "LEVEL",
-	  "how: auto, t0, t1, or guarded (not at all)",
+	  "level of the sandbox: auto, t0, t1, or guarded (not confined)",
 	  MOR_OPT_TEXT, FIELD(level), "auto|t0|t1|guarded" },
-	{ "pidns", 0, NULL, "run it in a PID namespace of its own, whatever the level", MOR_OPT_FLAG, FIELD(pidns), NULL },
+	{ "pidns", 0, NULL, "run it in its own PID namespace, at every level", MOR_OPT_FLAG, FIELD(pidns), NULL },
 	{ "unconfined", 0, NULL,
 	  "enforce none of its permissions; warns every time",
 	  MOR_OPT_FLAG, FIELD(unconfined), NULL },
-	{ "strict", 0, NULL, "hold the plugin to the letter of its protocol", MOR_OPT_FLAG, FIELD(strict), NULL },
+	{ "strict", 0, NULL, "accept no deviation from the protocol", MOR_OPT_FLAG, FIELD(strict), NULL },
 	{ "show-wire", 0, NULL,
 	  "show each message on stderr: > to the plugin, < from it",
 	  MOR_OPT_FLAG, FIELD(show_wire), NULL },
@@ -48,22 +48,22 @@ const struct mor_option mor_plugin_option_table[] = {
 #define EXTRA(name) offsetof(struct mor_converse_extra, name)
 const struct mor_option mor_gassist_options[] = {
 	{ "system-info", 0, "TEXT",
-	  "what the plugin may know of this machine; @FILE is read",
+	  "what the plugin may know about this machine; @FILE is read",
 	  MOR_OPT_TEXT, EXTRA(system_info), NULL },
 	{ "session-limit", 0, "DURATION",
-	  "how long a conversation may last in all; default 5m, 0: no limit",
+	  "time limit of a whole conversation; default 5m, 0: no limit",
 	  MOR_OPT_TEXT, EXTRA(session_limit), NULL },
 	{ 0 },
 };
 
-/* With a command after "--" all words are the command's own: there is no PLUGIN among them. */
+/* With a command after "--", all words belong to our command: none of them is PLUGIN. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err)
 {
 	struct mor_words *words = &cli->words;
 
 	if (words->tail) {
 		if (!words->tail[0])
-			return mor_fail(err, MORTISE_EINVAL, "after \"--\" a command is expected");
+			return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 		*ret_path = NULL;
 		*ret_argv = words->tail;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise verify-entries: does an entry stream say what the comments of its sources claim? */
+/* mortise verify-entries: checks that an entry stream says what comments in the sources claim. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -29,13 +29,13 @@ static const struct mor_option verify_options[] = {
 	  "entries (delimited protobuf, the default), json (one per line) or delimited-json",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|delimited-json" },
 	{ "goal-prefix", 0, "TEXT",
-	  "what begins a line of goals in a source; default //- or ///-",
+	  "text that begins a line of goals in a source; default //- or ///-",
 	  MOR_OPT_TEXT, FIELD(goal_prefix), NULL },
 	{ "goal-regex", 0, "REGEX",
-	  "instead: matches a whole line of goals, which are its one group",
+	  "instead: matches a whole line; its one group holds the goals",
 	  MOR_OPT_TEXT, FIELD(goal_regex), NULL },
 	{ "allow-singletons", 0, NULL,
-	  "take a variable that stands only once as it is, not as a slip",
+	  "allow a variable that is used only once",
 	  MOR_OPT_FLAG, FIELD(singletons), NULL },
 	{ 0 },
 };
@@ -60,7 +60,7 @@ static int open_stream(const char *path, int *ret_fd, mortise_error *err)
 	return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "%s", path);
 }
 
-/* The very first record cannot be read: then it is mostly not the stream that is wrong. */
+/* Even the first record cannot be read. Then the --format is wrong more often than the stream. */
 static void suspect_format(mortise_error *err)
 {
 	mortise_error why = *err;
@@ -176,7 +176,7 @@ static int check_words(const struct mor_cli *cli, mortise_error *err)
 	if (args->goal_prefix && !*args->goal_prefix)
 		return mor_fail(err, MORTISE_EINVAL, "--goal-prefix must not be empty");
 	if (args->goal_prefix && args->goal_regex)
-		return mor_fail(err, MORTISE_EINVAL, "--goal-prefix and --goal-regex: which of them?");
+		return mor_fail(err, MORTISE_EINVAL, "use --goal-prefix or --goal-regex, not both");
 	if (cli->words.count < 2 || cli->words.tail)
 		return mor_fail(err, MORTISE_EINVAL, "verify-entries takes a STREAM and at least one SOURCE");
 	return 0;
@@ -214,8 +214,8 @@ const struct mor_cli_command mor_cli_command_verify_entries = {
 	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
 	.words = "file",
 	.description = "Lines that begin with //- or ///- in a SOURCE hold goals: \"@foo defines/binding F\" means that the anchor at foo, on\n"
-		       "the next line that is no goal, defines something; F is the same thing wherever it stands. STREAM is \"-\" for\n"
-		       "stdin. Exit code 0: all goals are met; 1: some are not, each is told with its place and what is there instead;\n"
+		       "the next line that is not a goal, defines something; F means the same thing everywhere. STREAM is \"-\" for\n"
+		       "stdin. Exit code 0: all goals are met; 1: some are not, each is printed with its place and what was found;\n"
 		       "4: a stream or a goal that cannot be read.",
 	.examples = "mortise verify-entries out.entries main.c\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - main.c util.h",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people type -> JSON. Everything that is wrong with it is kind "input" and says where it came from:
- * an argument, --config, a file, stdin. The plugin never sees half of an argument.
+ * Turns the user's words into JSON. Every error here is of kind "input" and says where the word came from:
+ * an argument, --config, a file, stdin. The plugin never gets a part of an argument.
  */
 #include "console/args.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- files ---- */
 
-/* Not restarted after a signal: whoever presses ^C while we wait for stdin wants out. */
+/* Not restarted after a signal: a user who presses Ctrl-C while we read stdin wants to stop. */
 static int read_stdin(size_t limit, struct mor_buf *out, mortise_error *err)
 {
 	for (;;) {
@@ -62,7 +62,7 @@ int mor_args_read(const char *path, size_t limit, struct mor_buf *out, mortise_e
 		return mor_fail(err, MORTISE_EINPUT, "%s: not a regular file", path);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "%s", path);
-	/* The block is handed over as it is: contents may be large. */
+	/* The block is passed on without a copy: contents may be large. */
 	mor_buf_fini(out);
 	*out = (struct mor_buf){ .data = data, .len = len, .cap = len };
 	return 0;
@@ -70,8 +70,8 @@ int mor_args_read(const char *path, size_t limit, struct mor_buf *out, mortise_e
 
 /* ---- key=value ---- */
 
-/* How far the key reaches. The characters are few on purpose: "{...", "@file" and paths with "=" in them must
- * never pass for a pair. */
+/* Returns the length of the key. Few characters are allowed on purpose: "{...", "@file" and paths with "="
+ * must never look like a pair. */
 static size_t key_length(const char *word)
 {
 	size_t i = 0;
@@ -120,7 +120,7 @@ static int file_to_json(const char *what, const char *path, struct mor_buf *out,
 	return string_to_json(mor_buf_view(&bytes), out);
 }
 
-/* Objects and arrays are left to ":=": a text that merely begins with a bracket stays a text. */
+/* Objects and arrays need ":=". With "=", a text that begins with a bracket stays a text. */
 static bool is_json_scalar(struct mor_slice text)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -153,7 +153,7 @@ static int raw_to_json(const char *what, const char *value, struct mor_buf *out,
 	return mor_args_json(what, value, out, &doc, err);
 }
 
-/* Where the key ends, ":" or "=" decides how the value is read. */
+/* After the key, ":" or "=" decides how the value is read. */
 int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -179,7 +179,7 @@ int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mor
 
 /* ---- whole objects ---- */
 
-/* The text is kept beside the tree: it goes to the plugin as it was typed, digits and all. */
+/* The text is kept beside the tree: the plugin gets it as it was typed, with the same digits. */
 int mor_args_json(const char *what, const char *word, struct mor_buf *ret_json, struct mor_doc **ret_doc,
 		  mortise_error *err)
 {
@@ -216,7 +216,8 @@ static int config_toml(const char *path, struct mor_buf *json, struct mor_doc **
 	return mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, ret_doc, err);
 }
 
-/* A word that is neither JSON nor a pair must be a file; if there is none, all three readings are told. */
+/* A word that is not JSON and not a pair must be a file. If that file does not exist, the error names all
+ * three. */
 static int config_file(const char *path, struct mor_buf *json, struct mor_doc **ret_doc, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf word = MOR_BUF_INIT;
@@ -226,7 +227,7 @@ static int config_file(const char *path, struct mor_buf *json, struct mor_doc **
 	if (len > 5 && strcmp(path + len - 5, ".toml") == 0)
 		return config_toml(path, json, ret_doc, err);
 	if (strcmp(path, "-") != 0 && stat(path, &info) < 0)
-		return mor_fail(err, MORTISE_ENOTFOUND, "--config \"%s\" is no file here, no JSON object and no KEY=VALUE",
+		return mor_fail(err, MORTISE_ENOTFOUND, "--config \"%s\" is not a file here, not a JSON object and not KEY=VALUE",
 				path);
 	mor_buf_printf(&word, "@%s", path);
 	mor_buf_byte(&word, '\0');

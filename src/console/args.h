@@ -30,16 +30,17 @@ struct mor_tree {
 
 void mor_tree_fini(struct mor_tree *tree);
 bool mor_tree_empty(const struct mor_tree *tree);
-/* Every member of `object` over what is there. 0 or MORTISE_ENOMEM. */
+/* Merges every member of `object` into the tree. 0 or MORTISE_ENOMEM. */
 int mor_tree_merge(struct mor_tree *tree, const struct mor_value *object);
 /* `path` is a dotted key, `json` one JSON text. */
 int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice json);
 int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out);
 
-/* Is it "key=..." or "key:=..."? Keys are letters, digits, "_", "-", "." and what follows a backslash. */
+/* Is it "key=..." or "key:=..."? A key has letters, digits, "_", "-", ".", or any character after a
+ * backslash. */
 bool mor_args_is_pair(const char *word);
-/* One pair into the tree. MORTISE_EINPUT with what is wrong. `what` names the place in texts:
- * "argument" or "--config". */
+/* Adds one pair to the tree. MORTISE_EINPUT with a text that says what is wrong. `what` names the place in
+ * that text: "argument" or "--config". */
 int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mortise_error *err);
 
 /* A JSON text, "@FILE" or "-". Fails with MORTISE_EINPUT, MORTISE_ENOTFOUND. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two streams with two rules. stdout carries results only, so that it can be piped; why a write failed is
- * kept, because the exit code depends on it. stderr carries one line per thing a person should know.
+ * The two streams have different rules. stdout carries only results, so that it can be piped. The reason of
+ * a failed write is kept, because the exit code depends on it. stderr carries one line per thing that a
+ * person should know.
  */
 #include "console/report.h"
 
@@ -60,13 +61,13 @@ const char *mor_style_err_end(const struct mor_console *console)
 
 /* ---- stdout ---- */
 
-/* On a terminal the progress line would run into what we print. */
+/* On a terminal the progress line would be mixed with what we print. */
 static void make_room(struct mor_console *console)
 {
 	mor_progress_clear(&console->progress);
 }
 
-/* stdio keeps that a write failed, but not why. */
+/* stdio remembers that a write failed, but not why. */
 static void remember_failure(struct mor_console *console)
 {
 	if (!console->out_errno && ferror(console->out))
@@ -106,7 +107,7 @@ void mor_outf(struct mor_console *console, const char *format, ...)
 	remember_failure(console);
 }
 
-/* Written anew whatever blanks the plugin put there. What does not parse (deeper than our bound) goes out
+/* Written again with our own blanks. If the text does not parse (it is deeper than our limit), it is printed
  * as it came. */
 static void out_json(struct mor_console *console, struct mor_slice json, bool pretty)
 {
@@ -144,7 +145,8 @@ int mor_out_finish(struct mor_console *console, int exit_code)
 	mor_out_flush(console);
 	if (!console->out_errno)
 		return exit_code;
-	/* SIGPIPE is ignored so that plugins can still be stopped politely; the shell expects its code. */
+	/* SIGPIPE is ignored so that plugins can still be stopped politely. The shell expects the exit code
+	 * of SIGPIPE. */
 	if (console->out_errno == EPIPE)
 		return 128 + SIGPIPE;
 	mor_note(console, "system: writing the output: %s", strerror(console->out_errno));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line is redrawn in place and taken off before anything else is printed: on a terminal, stdout and
- * stderr end up on the same screen.
+ * The line is redrawn in place, and removed before anything else is printed: on a terminal, stdout and
+ * stderr share one screen.
  */
 #include "console/progress.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line on the terminal that says how far a long piece of work has come. Nothing elsewhere. */
+/* One line on the terminal that shows the progress of a long task. It prints nothing if stderr is not a
+ * terminal. */
 #ifndef MOR_CONSOLE_PROGRESS_H
 #define MOR_CONSOLE_PROGRESS_H
 
@@ -15,9 +16,9 @@ struct mor_progress {
 };
 
 void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
-/* Draws it anew, at most ten times a second. */
+/* Draws the line again, at most ten times a second. */
 void mor_progress_draw(struct mor_progress *progress);
-/* Takes it off the screen, so that a line can be printed in its place. */
+/* Removes the line from the screen, so that another line can be printed there. */
 void mor_progress_clear(struct mor_progress *progress);
 
 #endif

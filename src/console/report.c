@@ -29,7 +29,7 @@ static void append_member(struct mor_buf *out, const char *text, const struct mo
 	append_value(out, value);
 }
 
-/* What a person can do about a missing dependency. */
+/* Tells the user how to provide a missing dependency. */
 static void append_remedy(struct mor_buf *out, const struct mor_value *data)
 {
 	const char *variable = mor_json_text(mor_json_get(data, "env_var"), NULL);
@@ -44,7 +44,7 @@ static void append_remedy(struct mor_buf *out, const struct mor_value *data)
 			       mor_printable(mor_slice_of(key), shown, sizeof(shown)));
 }
 
-/* Sunscreen's: what the plugin thinks that one should do. */
+/* Sunscreen: the plugin's own advice. */
 static void append_next_step(struct mor_buf *out, const struct mor_value *data)
 {
 	const struct mor_value *step = mor_json_get(data, "next_step");
@@ -55,7 +55,7 @@ static void append_next_step(struct mor_buf *out, const struct mor_value *data)
 	append_value(out, step);
 }
 
-/* Is there a member that append_data() has words for? */
+/* Is there a member that append_data() can print? */
 static bool has_known_member(const struct mor_value *data)
 {
 	static const char *const known[] = { "reason", "details", "env_var", "config_key", "next_step" };
@@ -66,7 +66,7 @@ static bool has_known_member(const struct mor_value *data)
 	return false;
 }
 
-/* A result or notification that says why it failed: the text was taken from there, and needs no second telling. */
+/* A result or notification that says why it failed: the text was taken from it, so it is not printed twice. */
 static bool is_source(const struct mor_value *data, const char *text)
 {
 	static const char *const places[] = { "message", "error", "data" };
@@ -88,7 +88,7 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 
 	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
 		return;
-	/* Of a violation the text is all that the record says, in words. */
+	/* For a violation, the text already says everything that the record holds. */
 	if (report->error->code == MORTISE_EVIOLATION || is_source(mor_doc_root(doc), text))
 		return;
 	if (!has_known_member(mor_doc_root(doc))) {
@@ -102,8 +102,8 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	append_next_step(out, mor_doc_root(doc));
 }
 
-/* The library's text says for which plugin, what and why; what is added here are things only the command
- * knows: how to pass a variable, and where to look for the right method. */
+/* The library's text says which plugin, what happened and why. Here we add what only the command knows: how
+ * to pass a variable, and where to find the right method. */
 int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 {
 	const mortise_error *error = report->error;
@@ -119,7 +119,7 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 	return out->status;
 }
 
-/* Scripts go by the first word, so colour wraps that word and nothing is put before it. */
+/* Scripts read the first word. So colour is put around that word, and nothing is printed before it. */
 void mor_report_line(struct mor_console *console, const struct mor_report *report)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -132,7 +132,7 @@ void mor_report_line(struct mor_console *console, const struct mor_report *repor
 		mor_note(console, "%s: %s", kind, report->error->text);
 }
 
-/* A signal has a code of its own, all else is the table's. */
+/* A signal has its own exit code. All others come from the table. */
 static int exit_code_of(const struct mor_report *report)
 {
 	return report->exit_code ? report->exit_code : mortise_status_exit_code(report->error->code);
@@ -151,7 +151,7 @@ static void write_next_step(struct mor_writer *w, const struct mor_report *repor
 		mor_w_pair(w, "next_step", mor_json_text(step, ""));
 }
 
-/* `data` goes out whole: a machine may need what the line left out. */
+/* `data` is printed completely: a machine may need what the line left out. */
 void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 {
 	const mortise_error *error = report->error;

@@ -16,18 +16,18 @@ struct mor_report {
 	const void *more_arg;
 };
 
-/* What a person should read: the text, then reason, details and remedy out of the data. One line. */
+/* The line for people: the text, then reason, details and remedy from the data. */
 int mor_report_text(const struct mor_report *report, struct mor_buf *out);
 /* "KIND: text" on stderr. */
 void mor_report_line(struct mor_console *console, const struct mor_report *report);
 /* Members kind, code, message, data, rpc_code, exit_code, and `more` into an open object. */
 void mor_report_members(struct mor_writer *w, const struct mor_report *report);
-/* The line, with --json also {"ok":false,...} on stdout. Returns the exit code. */
+/* Prints the line; with --json also {"ok":false,...} on stdout. Returns the exit code. */
 int mor_report_fail(struct mor_console *console, const struct mor_report *report);
 int mor_report_error(struct mor_console *console, const mortise_error *error);
 /* After a signal. */
 int mor_report_interrupted(struct mor_console *console, int exit_code);
-/* A usage error: the line ends with where help is. */
+/* A usage error: the line ends with the command that shows the help. */
 int mor_report_usage(struct mor_console *console, const mortise_error *error);
 
 #endif

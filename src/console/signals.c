@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library touches no signal; a command has to. The handler only counts and wakes the host, both of which
- * are safe there. These are the only variables of the process that are not on somebody's stack.
+ * The library touches no signal, but a command must. The handler only counts and wakes the host. Both are
+ * safe in a handler. Apart from these variables, the process has no global state.
  */
 #include "console/signals.h"
 
@@ -13,9 +13,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Bounded: only "none", "one" and "more" matter, and an int must not overflow while someone leans on ^C. */
-static volatile sig_atomic_t count, first, serious; /* serious: one that is no Ctrl-C */
-static volatile sig_atomic_t kept, hangups;        /* kept: SIGHUP is no end */
+/* Limited: only "none", "one" and "more" matter, and the int must not overflow while a user holds Ctrl-C. */
+static volatile sig_atomic_t count, first, serious; /* serious: any signal except Ctrl-C */
+static volatile sig_atomic_t kept, hangups;        /* kept: SIGHUP does not end the program */
 static _Atomic(mortise_host *) woken;
 
 static void note_end(int number)
@@ -42,9 +42,9 @@ static void on_signal(int number)
 	errno = saved;
 }
 
-/* One that our parent ignores stays ignored: nohup and background jobs rely on it. One that it only blocks is let through: it
- * did so for a moment of its own, in which it started us, and nobody could end us. No SA_RESTART: a read of stdin or
- * of a FIFO must end. */
+/* A signal that our parent ignores stays ignored: nohup and background jobs need that. A signal that it
+ * blocks is unblocked: the parent blocked it only while it started us, and with it blocked nobody could stop
+ * us. No SA_RESTART: a read of stdin or of a FIFO must end. */
 static void catch(int number)
 {
 	struct sigaction old, action = { .sa_handler = on_signal };
@@ -59,7 +59,7 @@ static void catch(int number)
 	sigprocmask(SIG_UNBLOCK, &this, NULL);
 }
 
-/* SIGPIPE: a reader that goes away is an error of that write, not the end of plugins in mid-sentence. */
+/* SIGPIPE is ignored: when a reader goes away, only that write fails. Plugins are still stopped politely. */
 void mor_signals_init(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -72,7 +72,7 @@ void mor_signals_host(mortise_host *host)
 {
 	atomic_store(&woken, host);
 	if (host && count)
-		mortise_host_wakeup(host); /* one that came before there was a host to wake */
+		mortise_host_wakeup(host); /* a signal that came before there was a host to wake */
 }
 
 void mor_signals_keep_hangup(bool on)
@@ -80,7 +80,7 @@ void mor_signals_keep_hangup(bool on)
 	kept = on;
 }
 
-/* A terminal that has hung up says so on every descriptor. */
+/* A terminal that has hung up reports it on every descriptor. */
 static bool terminal_is_gone(void)
 {
 	struct pollfd fds[] = { { .fd = STDIN_FILENO }, { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
@@ -88,7 +88,8 @@ static bool terminal_is_gone(void)
 
 	if (poll(fds, 3, 0) <= 0)
 		return false;
-	for (size_t i = 0; i < 3; i++) /* a pipe whose other end is closed hangs up, too, and is no terminal */
+	/* a pipe whose other end is closed hangs up too, but it is not a terminal */
+	for (size_t i = 0; i < 3; i++)
 		if ((fds[i].revents & POLLHUP) && tcgetattr(fds[i].fd, &settings) < 0 && errno == EIO)
 			return true;
 	return false;
@@ -106,7 +107,7 @@ bool mor_signals_take_hangup(void)
 {
 	bool came = hangups;
 
-	hangups = 0; /* one more that comes right here is read with this one */
+	hangups = 0; /* a signal that comes exactly here is handled together with this one */
 	return came && !mor_signals_terminal_gone();
 }
 
@@ -119,7 +120,7 @@ bool mor_signals_take_interrupt(void)
 {
 	if (serious || !count)
 		return false;
-	count = 0; /* one more Ctrl-C that comes right here is lost, and typed again */
+	count = 0; /* a Ctrl-C that comes exactly here is lost; the user presses it again */
 	if (serious)
 		count = 1;
 	return !serious;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON object that grows member by member, kept as texts: nobody asks it questions, it is only written. */
+/* A JSON object that grows member by member. Values are kept as texts, because the tree is only written,
+ * never read. */
 #include "console/args.h"
 
 #include "base/alloc.h"
@@ -33,7 +34,7 @@ bool mor_tree_empty(const struct mor_tree *tree)
 	return tree->count == 0 && !tree->json;
 }
 
-/* On failure the tree is as it was; the array may have grown, which nobody sees. */
+/* On failure the tree is unchanged. The array may have grown, but nobody can see that. */
 static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
 {
 	struct mor_tree **grown = mor_realloc(tree->kids, (tree->count + 1) * sizeof(*grown));
@@ -54,7 +55,7 @@ static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
 	return kid;
 }
 
-/* The member of that name, made where it is missing. What was a scalar becomes an object. */
+/* Finds the member of that name, or makes it. A scalar becomes an object. */
 static struct mor_tree *member(struct mor_tree *tree, struct mor_slice name)
 {
 	if (tree->json)
@@ -65,8 +66,8 @@ static struct mor_tree *member(struct mor_tree *tree, struct mor_slice name)
 	return add_kid(tree, name);
 }
 
-/* An object is taken apart, so that a later key can go into it; an empty one has nothing to go by and is kept
- * as a value. */
+/* An object is split into members, so that a later key can change one of them. An empty object has no
+ * members and is kept as a value. */
 static int set_leaf(struct mor_tree *tree, const struct mor_value *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -97,7 +98,7 @@ int mor_tree_merge(struct mor_tree *tree, const struct mor_value *object)
 	return 0;
 }
 
-/* Takes the next part of a dotted path off its front, backslashes resolved. */
+/* Takes the first part of a dotted path and removes its backslashes. */
 static int next_part(struct mor_slice *path, struct mor_buf *part)
 {
 	size_t i = 0;
@@ -113,7 +114,7 @@ static int next_part(struct mor_slice *path, struct mor_buf *part)
 	return part->status;
 }
 
-/* "a.b" walks down, making objects on its way; what stood there before gives way. */
+/* "a.b" goes down into the tree and makes objects on the way. It replaces what was there before. */
 int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice json)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -132,7 +133,7 @@ int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice 
 	return r < 0 ? r : set_leaf(tree, mor_doc_root(doc));
 }
 
-/* By hand: mor_writer bounds its depth, and dotted keys may go deeper. */
+/* Written by hand: mor_writer has a depth limit, and dotted keys may be deeper. */
 int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out)
 {
 	if (tree->json)

@@ -29,7 +29,7 @@
 
 struct mor_converse;
 
-/* What is wanted. */
+/* What the user wants. */
 struct mor_converse_args {
 	const char *const *plugins;
 	size_t plugin_count;
@@ -39,7 +39,7 @@ struct mor_converse_args {
 	const struct mor_plugin_args *plugin;
 };
 
-/* The whole conversation; all is told. Returns the exit code. */
+/* The whole conversation, with all its output. Returns the exit code. */
 int mor_converse_run(struct mor_console *console, const struct mor_converse_args *args);
 
 
@@ -47,9 +47,9 @@ int mor_converse_run(struct mor_console *console, const struct mor_converse_args
 struct mor_converse_guest {
 	struct mor_converse *chat;
 	struct mor_converse_turn turn;  /* the plugin, and how it was typed */
-	struct mor_doc *about; /* describe, once it has greeted us; NULL: it did not start and is out */
+	struct mor_doc *about; /* describe, after the greeting; NULL: it did not start and is left out */
 	bool in_session;       /* it waits for input */
-	uint64_t asked;        /* which turn of the chat it asked in */
+	uint64_t asked;        /* number of the turn in which it asked */
 };
 
 struct mor_converse {
@@ -57,31 +57,32 @@ struct mor_converse {
 	const struct mor_converse_args *args;
 	struct mor_runner runner;
 	struct mor_converse_lines *lines;
-	struct mor_buf extra;  /* what goes beside the params of every function */
+	struct mor_buf extra;  /* sent together with the params of every function */
 	struct mor_converse_guest *guests;
 	size_t count;
 	uint64_t turns;
 	bool leaving;
-	int exit_code;         /* of the last turn that failed; on a terminal only that of the start */
+	int exit_code;         /* of the last turn that failed; on a terminal only of the start */
 };
 
 /* ---- guest.c ---- */
 
-/* A function, and who has it. */
+/* A function, and the plugin that has it. */
 struct mor_converse_pick {
 	struct mor_converse_guest *guest;
-	const char *name;               /* without the plugin's */
-	const struct mor_value *listed; /* what the plugin says of it; NULL: it does not list what it has */
+	const char *name;               /* without the plugin's name */
+	const struct mor_value *listed; /* what the plugin says about it; NULL: it lists no functions */
 };
 
 const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest *guest);
-/* What `word` names. MORTISE_EINPUT: nobody has it (the nearest is offered), or several do (they are listed). */
+/* Finds what `word` names. MORTISE_EINPUT: no plugin has it (the nearest is offered), or several do (they
+ * are listed). */
 int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err);
-/* The function that takes free text: 1, or 0: there is none. MORTISE_EINPUT: there are several. */
+/* The function that takes free text: 1; 0: there is none. MORTISE_EINPUT: there are several. */
 int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret, mortise_error *err);
-/* Who is answered by a text; NULL: nobody waits. */
+/* The plugin that a text answers; NULL: nobody waits. */
 struct mor_converse_guest *mor_converse_guests_waiting(const struct mor_converse *chat);
-/* /functions: with several plugins by plugin, what two have by its long name. */
+/* /functions: with several plugins, a list per plugin. Functions that two plugins have get their long name. */
 void mor_converse_guests_list(const struct mor_converse *chat);
 
 #endif

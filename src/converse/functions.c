@@ -155,7 +155,7 @@ static int unknown(const struct mor_value *function, struct mor_slice given, mor
 				   best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
-/* JSON Schema's words, and those that people write in their place. What is none of them is not checked. */
+/* The words of JSON Schema, and other words that people use. Unknown words are not checked. */
 static const struct {
 	const char *word;
 	enum mor_json_type type;
@@ -175,7 +175,7 @@ static bool is_type(struct mor_slice word, const struct mor_value *value)
 	return true;
 }
 
-/* One word, or a list of which one must fit. */
+/* One word, or a list; one word of it must fit. */
 static bool fits(const struct mor_value *type, const struct mor_value *value)
 {
 	struct mor_json_iter it = mor_json_iter(type);
@@ -211,7 +211,7 @@ static int check_value(const struct mor_value *function, struct mor_slice name, 
 	mor_excerpt(name, quoted, sizeof(quoted));
 	mor_printable_value(value, given, sizeof(given));
 	if (mor_json_type(value) == MOR_JSON_NULL)
-		return 0; /* as good as absent */
+		return 0; /* the same as absent */
 	if (!fits(type, value))
 		return mor_converse_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s", quoted,
 					   mor_printable_value(type, wanted, sizeof(wanted)),
@@ -222,7 +222,7 @@ static int check_value(const struct mor_value *function, struct mor_slice name, 
 	return 0;
 }
 
-/* null is no value, unless the type says that it is one. */
+/* null counts as no value, unless the type allows null. */
 static int check_required(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_at(function, "/parameters/required"));

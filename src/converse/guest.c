@@ -22,7 +22,7 @@ static const char *name_of(const struct mor_converse_guest *guest)
 
 /* ---- which plugin ---- */
 
-/* Others may have what `own` has: "a.f or b.f". */
+/* Lists the plugins that have what `own` has: "a.f or b.f". */
 static int ambiguous(const struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
@@ -32,7 +32,7 @@ static int ambiguous(const struct mor_converse *chat, bool (*own)(const struct m
 		if (own(&chat->guests[i], word))
 			mor_buf_printf(&names, "%s/%s.%s", names.len ? " or " : "", name_of(&chat->guests[i]), word);
 	mor_printable(mor_buf_view(&names), shown, sizeof(shown));
-	return mor_fail(err, MORTISE_EINPUT, "several plugins may be meant: say %s", shown);
+	return mor_fail(err, MORTISE_EINPUT, "several plugins match: type %s", shown);
 }
 
 static bool has_function(const struct mor_converse_guest *guest, const char *word)
@@ -46,7 +46,7 @@ static bool may_have(const struct mor_converse_guest *guest, const char *word)
 	return guest->about && mor_converse_functions_open(mor_converse_guest_about(guest));
 }
 
-/* The one guest of which `own` is true: 1; none: 0. */
+/* The one guest for which `own` is true: 1; none: 0. */
 static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, struct mor_converse_pick *ret,
 		    mortise_error *err)
 {
@@ -79,7 +79,7 @@ static int unknown(const struct mor_converse *chat, const struct mor_converse_gu
 			only ? "no" : "a", word, best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
-/* PLUGIN.FUNCTION. A plugin's name may have dots of its own. */
+/* PLUGIN.FUNCTION. A plugin's name may itself contain dots. */
 static int pick_dotted(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err)
 {
 	for (size_t i = 0; i < chat->count; i++) {
@@ -124,7 +124,7 @@ int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_conver
 	if (count < 2)
 		return (int)count;
 	mor_printable(mor_buf_view(&names), shown, sizeof(shown));
-	return mor_fail(err, MORTISE_EINPUT, "several plugins take free text: say %s TEXT", shown);
+	return mor_fail(err, MORTISE_EINPUT, "several plugins take free text: type %s TEXT", shown);
 }
 
 struct mor_converse_guest *mor_converse_guests_waiting(const struct mor_converse *chat)
@@ -163,7 +163,7 @@ static void list_function(const struct mor_converse_guest *guest, const struct m
 	if (*text)
 		mor_note(console, "      %s", text);
 	if (mor_converse_function_passthrough(mor_converse_guest_about(guest)) == function)
-		mor_note(console, "      text without a slash goes to it, too");
+		mor_note(console, "      text without a slash also goes to it");
 }
 
 static void list_guest(const struct mor_converse_guest *guest)

@@ -21,9 +21,9 @@ struct mor_converse_lines {
 	struct mor_runner *runner;
 	EditLine *edit;    /* NULL: no terminal */
 	History *history;
-	char *prompt;      /* libedit asks for it again and again */
-	struct mor_buf buf; /* of a file: bytes read ahead; the line itself stands at its front */
-	size_t taken;      /* of it: the line given out last */
+	char *prompt;      /* libedit asks for it many times */
+	struct mor_buf buf; /* for a file: bytes read ahead; the line itself is at the front */
+	size_t taken;      /* length of the line given out last */
 	bool at_eof;
 	bool prompting;    /* a prompt is on the screen */
 	enum mor_converse_line why; /* why reading a character ended the line */
@@ -31,7 +31,8 @@ struct mor_converse_lines {
 
 /* ---- waiting ---- */
 
-/* Until stdin has something. false: a signal came. The host's descriptor is readable for its time limits too. */
+/* Waits until stdin has something. false: a signal came. The host's descriptor also becomes readable for
+ * time limits. */
 static bool wait_for_input(struct mor_converse_lines *l)
 {
 	mortise_host *host = l->runner->host;
@@ -43,7 +44,7 @@ static bool wait_for_input(struct mor_converse_lines *l)
 		if (mor_signals_count())
 			return false;
 		if (poll(fds, 2, -1) < 0)
-			continue; /* EINTR: the count tells */
+			continue; /* EINTR: the signal count tells */
 		if (fds[1].revents)
 			mortise_host_dispatch(host);
 		if (fds[0].revents)
@@ -66,7 +67,7 @@ static char *prompt_of(EditLine *edit)
 	return l->prompt ? l->prompt : "";
 }
 
-/* One character, put together from its bytes. */
+/* One character, made from its bytes. */
 static int get_char(EditLine *edit, wchar_t *ret)
 {
 	mbstate_t state = { 0 };
@@ -88,13 +89,13 @@ static int get_char(EditLine *edit, wchar_t *ret)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -1 : 0;
-		if (byte == '\0') /* what is left of a Ctrl-D that was typed ahead, while the terminal was not ours */
+		if (byte == '\0') /* the rest of a Ctrl-D that was typed early, before we had the terminal */
 			byte = 'D' & 0x1f;
 		used = mbrtowc(ret, &byte, 1, &state);
 		if (used == (size_t)-2)
 			continue;
 		if (used == (size_t)-1)
-			*ret = (unsigned char)byte; /* no UTF-8: better a strange character than none */
+			*ret = (unsigned char)byte; /* not UTF-8: a strange character is better than none */
 		return 1;
 	}
 }
@@ -109,7 +110,7 @@ static int next_edited(struct mor_converse_lines *l, enum mor_converse_line *ret
 	l->why = MOR_CONVERSE_LINE_END;
 	l->prompting = true;
 	el_resize(l->edit);
-	el_set(l->edit, EL_PREP_TERM, 1); /* before the prompt invites to type, not after */
+	el_set(l->edit, EL_PREP_TERM, 1); /* before the prompt is shown, not after */
 	line = el_gets(l->edit, &count);
 	l->prompting = false;
 	if (!line || count <= 0) {
@@ -137,7 +138,7 @@ static bool open_terminal(struct mor_converse_lines *l)
 {
 	HistEvent event;
 
-	if (MB_CUR_MAX == 1) /* no locale set: people type UTF-8 all the same */
+	if (MB_CUR_MAX == 1) /* no locale is set, but people type UTF-8 anyway */
 		setlocale(LC_CTYPE, "C.UTF-8");
 	l->edit = el_init("mortise", stdin, stdout, stderr);
 	l->history = history_init();
@@ -183,7 +184,7 @@ static int next_read(struct mor_converse_lines *l, enum mor_converse_line *ret_k
 			return mor_fail(err, MORTISE_EINPUT, "stdin: a line is longer than 1 MiB");
 		if (mor_buf_reserve(&l->buf, 65536) < 0)
 			return mor_fail_memory(err);
-		if (l->at_eof) { /* a last line without its newline counts */
+		if (l->at_eof) { /* a last line without newline counts */
 			size_t len = l->buf.len;
 
 			*ret_line = l->buf.data;

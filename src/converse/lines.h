@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines from a person or a file, while the host goes on: pings, time limits and what plugins send are minded between
- * two keystrokes. On a terminal with line editing and a history that lives as long as the chat (people type
- * passwords and keys into conversations: nothing is written to disk).
+ * Lines from a person or a file, while the host goes on: pings, time limits and messages from plugins are
+ * handled between two keystrokes. A terminal gets line editing and a history for this chat only. Nothing is
+ * written to disk, because people type passwords and keys into conversations.
  */
 #ifndef MOR_CONVERSE_LINES_H
 #define MOR_CONVERSE_LINES_H
@@ -17,8 +17,8 @@ struct mor_converse_lines;
 enum mor_converse_line {
 	MOR_CONVERSE_LINE_READ,
 	MOR_CONVERSE_LINE_END,       /* Ctrl-D, or the end of the file                     */
-	MOR_CONVERSE_LINE_INTERRUPT, /* Ctrl-C: what was typed so far is given up          */
-	MOR_CONVERSE_LINE_STOP       /* another signal, or `stop` said so: leave the chat  */
+	MOR_CONVERSE_LINE_INTERRUPT, /* Ctrl-C: the line typed so far is dropped */
+	MOR_CONVERSE_LINE_STOP       /* another signal, or `stop` returned true: leave the chat */
 };
 
 #define MOR_CONVERSE_LINE_LIMIT (1 << 20) /* bytes of one line of a file */
@@ -30,7 +30,7 @@ bool mor_converse_lines_terminal(const struct mor_converse_lines *lines);
 /* *ret_line lives until the next call, without its newline. MORTISE_EINPUT: a line over the limit. */
 int mor_converse_lines_next(struct mor_converse_lines *lines, const char *prompt, enum mor_converse_line *ret_kind, const char **ret_line,
 		   mortise_error *err);
-/* Before and after something is printed while a prompt may stand on the screen. */
+/* Call these before and after printing while a prompt may be on the screen. */
 void mor_converse_lines_make_room(struct mor_converse_lines *lines);
 void mor_converse_lines_redraw(struct mor_converse_lines *lines);
 

@@ -77,14 +77,15 @@ struct function_run {
 	struct mor_buf extra, arguments;
 };
 
-/* What must be typed again for a plugin without a manifest: "-d gassist ", or "". */
+/* The option that a user must type again for a plugin without a manifest: "-d gassist ", or "". */
 static const char *dialect_option(const char *dialect, char out[80])
 {
 	snprintf(out, 80, "%s%.60s%s", dialect ? "-d " : "", dialect ? dialect : "", dialect ? " " : "");
 	return out;
 }
 
-/* A name that the manifest does not list is refused before anything runs, unless there may be more of them. */
+/* A name that the manifest does not list is refused before anything runs, unless the plugin may have more
+ * functions. */
 static int find_function(struct function_run *f, const char *name, const struct mor_value **ret, mortise_error *err)
 {
 	struct mor_nearest near = { .word = name };
@@ -109,7 +110,7 @@ static int find_function(struct function_run *f, const char *name, const struct 
 			best ? "\"?" : "", dialect_option(f->runner.args->dialect, option), f->turn.typed);
 }
 
-/* KEY=VALUE, also behind "--"; a lone text where the manifest says that there is only one parameter. */
+/* KEY=VALUE, also after "--"; or a text alone, if the manifest has only one parameter. */
 static int take_arguments(struct function_run *f, const struct mor_converse_once *once, mortise_error *err)
 {
 	const struct mor_value *function = NULL;
@@ -144,7 +145,7 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&f->runner, once->typed, NULL, once->resolved, &opt);
-	opt.flags |= MORTISE_NO_RESTART; /* one function is wanted, not a second try behind its error */
+	opt.flags |= MORTISE_NO_RESTART; /* one call is wanted, no second try after its error */
 	f->turn = (struct mor_converse_turn){ .runner = &f->runner, .typed = once->typed,
 				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
 	return mortise_plugin_new(f->runner.host, &opt, &f->turn.plugin, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function of a G-Assist plugin; and what such plugins need beside the options that every plugin has. */
+/* One function of a G-Assist plugin, and the extra options of such plugins. */
 #ifndef MOR_CONVERSE_ONCE_H
 #define MOR_CONVERSE_ONCE_H
 
@@ -12,7 +12,8 @@ struct mor_converse_extra {
 	const char *session_limit; /* DURATION; "0": none */
 };
 
-/* --session-limit becomes a setting of the runner, the other two members of *ret_extra (empty: neither was given). */
+/* --session-limit becomes a setting of the runner. The other two become members of *ret_extra (empty:
+ * neither was given). */
 int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args, struct mor_buf *ret_extra,
 			mortise_error *err);
 
@@ -20,15 +21,16 @@ int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_ex
 struct mor_converse_once {
 	const char *typed;             /* the plugin                                                        */
 	const struct mor_manifest *resolved; /* its manifest: mor_runner_resolve(), or NULL                   */
-	const char *function;          /* NULL: nobody has named it                                         */
+	const char *function;          /* NULL: not named by the user */
 	const char *const *words;      /* its arguments: KEY=VALUE…, or JSON, or a text                     */
 	size_t word_count;
-	const char *const *tail;       /* more of them, NULL-terminated; or NULL                            */
+	const char *const *tail;       /* more words, NULL-terminated; or NULL */
 	struct mor_converse_extra extra;
 	const struct mor_plugin_args *plugin;
 };
 
-/* 0, with *exit_code for what the plugin got wrong, which is told; or a status with err that is not told yet. */
+/* 0, with *exit_code for plugin errors that have been reported; or a status with err that is not reported
+ * yet. */
 int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code, mortise_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines and what they mean. Functions are called with a slash; while a plugin waits for input (keep_session), plain text
- * answers it.
+ * Reads lines and acts on them. A slash calls a function. While a plugin waits for input (keep_session),
+ * plain text answers it.
  */
 #include "converse/converse.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- what happens meanwhile ---- */
 
-/* Between two turns nobody else would tell that a plugin is gone or that time runs out. */
+/* Between two turns nobody else would report that a plugin is gone, or that its time is over. */
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct mor_converse_guest *guest = arg;
@@ -33,7 +33,8 @@ static void on_event(const mortise_event *event, void *arg)
 
 	if (event->type == MORTISE_EVENT_SESSION)
 		guest->in_session = event->count > 0;
-	told = told && strcmp(event->text, guest->turn.failure.text) != 0; /* its request's failure has said it */
+	/* the failure of its request has reported it */
+	told = told && strcmp(event->text, guest->turn.failure.text) != 0;
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
 	if (!told && !mor_watch_shows(chat->console, event))
 		return;
@@ -59,13 +60,13 @@ static void refuse_line(struct mor_converse *chat, const char *text)
 	fail_line(chat, NULL, &err);
 }
 
-/* One that was just killed is gone in a moment, and then the next request starts it anew. */
+/* A plugin that was just killed will be gone soon. The next request starts it again. */
 static bool is_not_ending(void *arg)
 {
 	return mortise_plugin_state(((struct mor_converse_guest *)arg)->turn.plugin) != MORTISE_DRAINING;
 }
 
-/* One request. Ctrl-C ends it, and the plugin with it: the protocol has no word for "stop". */
+/* One request. Ctrl-C ends it together with the plugin, because the protocol has no "stop" message. */
 static void take_turn(struct mor_converse_guest *guest, const char *action, const struct mor_buf *params)
 {
 	struct mor_converse *chat = guest->chat;
@@ -79,7 +80,7 @@ static void take_turn(struct mor_converse_guest *guest, const char *action, cons
 		chat->exit_code = guest->turn.exit_code;
 	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
 		chat->exit_code = 128 + SIGINT;
-		mor_note(chat->console, "interrupted: the plugin was ended with its request; it starts anew with the next one");
+		mor_note(chat->console, "interrupted: the plugin was ended with its request; the next request starts it again");
 	} else if (r == MORTISE_ECANCELED)
 		chat->leaving = true;
 	else if (r < 0)
@@ -144,16 +145,16 @@ static void show_help(struct mor_converse *chat)
 {
 	mor_note(chat->console,
 		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep blanks together\n"
-		 "  /PLUGIN.FUNCTION …    the same, where several plugins have it\n"
+		 "  /PLUGIN.FUNCTION …    the same, if several plugins have it\n"
 		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a slash\n"
 		 "  /functions            lists the functions\n"
-		 "  /call FUNCTION …      the same as /FUNCTION, for one that is called like a word of this list\n"
+		 "  /call FUNCTION …      the same as /FUNCTION, for a function that has the name of a command in this list\n"
 		 "  /end                  ends the conversation: tells the plugin \"exit\"\n"
 		 "  /help                 this list\n"
 		 "  /quit or Ctrl-D       leaves; Ctrl-C stops the running request");
 }
 
-/* What all real plugins take as the end; one that goes on all the same is stopped. */
+/* All real plugins take this word as the end. A plugin that goes on anyway is stopped. */
 static void end_conversation(struct mor_converse *chat)
 {
 	struct mor_converse_guest *guest = mor_converse_guests_waiting(chat);
@@ -165,7 +166,7 @@ static void end_conversation(struct mor_converse *chat)
 	say_text(guest, "exit");
 	if (!guest->in_session || chat->leaving)
 		return;
-	chat->leaving = true; /* its end needs no remark */
+	chat->leaving = true; /* its end is not reported */
 	mor_runner_stop_plugin(&chat->runner, guest->turn.plugin);
 	chat->leaving = false;
 }
@@ -195,8 +196,8 @@ static void take_command(struct mor_converse *chat, const char *line)
 		call_function(chat, words, rest, count);
 }
 
-/* Does the line begin with a function's name? What a passthrough function is told may begin with its name, too: then only
- * arguments behind it make a call of it. */
+/* Does the line begin with a function's name? The text for a passthrough function may begin with its name
+ * too. Then it is a call only if arguments follow. */
 static bool names_function(struct mor_converse *chat, const char *line)
 {
 	size_t len = strcspn(line, " \t");
@@ -225,7 +226,7 @@ static void take_text(struct mor_converse *chat, const char *line)
 	if (r < 0)
 		fail_line(chat, NULL, &err);
 	else
-		refuse_line(chat, chat->count == 1 ? "the plugin waits for no input: " CALL_FIRST : "no plugin waits for input: " CALL_FIRST);
+		refuse_line(chat, chat->count == 1 ? "the plugin is not waiting for input: " CALL_FIRST : "no plugin is waiting for input: " CALL_FIRST);
 }
 
 static void take_line(struct mor_converse *chat, const char *line)
@@ -301,7 +302,7 @@ static int read_lines(struct mor_converse *chat, mortise_error *err)
 			mor_outf(chat->console, "%s%s\n", shown, line);
 		take_line(chat, line);
 		if (mor_converse_lines_terminal(chat->lines))
-			chat->exit_code = 0; /* the person has seen it */
+			chat->exit_code = 0; /* the person has already seen it */
 	}
 	chat->leaving = true;
 	return r;
@@ -322,7 +323,8 @@ static bool all_greeted(void *arg)
 	return true;
 }
 
-/* A plugin that has failed for good says so to whoever calls it; one that died has left its last words. */
+/* A plugin that has failed for good gives the reason to its next caller. A plugin that died has left an
+ * error. */
 static int explain_start(struct mor_converse_guest *guest, const struct mor_value *about, mortise_error *err)
 {
 	if (mortise_plugin_state(guest->turn.plugin) == MORTISE_FAILED)
@@ -330,12 +332,12 @@ static int explain_start(struct mor_converse_guest *guest, const struct mor_valu
 	return mor_fail(err, MORTISE_ECRASHED, "%s", mor_json_text(mor_json_get(about, "last_error"), "it did not start"));
 }
 
-/* Two of one name could not be told apart. */
+/* Two plugins with one name could not be told apart. */
 static int check_name(const struct mor_converse_guest *guest, mortise_error *err)
 {
 	for (const struct mor_converse_guest *other = guest->chat->guests; other < guest; other++)
 		if (other->about && strcmp(mortise_plugin_name(other->turn.plugin), mortise_plugin_name(guest->turn.plugin)) == 0)
-			return mor_fail(err, MORTISE_EINPUT, "%s: there is a plugin of this name already (%s)",
+			return mor_fail(err, MORTISE_EINPUT, "%s: there is already a plugin of this name (%s)",
 					mortise_plugin_name(guest->turn.plugin), other->turn.typed ? other->turn.typed : "a command");
 	return 0;
 }
@@ -358,8 +360,8 @@ static int learn_guest(struct mor_converse_guest *guest, mortise_error *err)
 	return r;
 }
 
-/* Up before the first line: a plugin that cannot start is told now, and the functions are known. One of several is left
- * out; the last one that is left takes the chat with it. */
+/* All plugins start before the first line is read. So a failed start is reported now, and the functions are
+ * known. One of several that fails is left out. If none is left, the chat ends. */
 static int start_guests(struct mor_converse *chat, mortise_error *err)
 {
 	size_t up = 0;
@@ -383,7 +385,7 @@ static int start_guests(struct mor_converse *chat, mortise_error *err)
 	return r;
 }
 
-/* A plugin with a process per call keeps nothing from one line to the next. */
+/* A plugin with one process per call keeps nothing from one line to the next. */
 static int refuse_one_shot(struct mor_converse_guest *guest, mortise_error *err)
 {
 	const char *dialect = mortise_plugin_dialect(guest->turn.plugin);
@@ -402,7 +404,7 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	int r;
 
 	mor_runner_plugin_options(&chat->runner, typed, argv, NULL, &opt);
-	opt.flags |= MORTISE_NO_RESTART; /* one that died comes back with the next request */
+	opt.flags |= MORTISE_NO_RESTART; /* a plugin that died starts again with the next request */
 	opt.on_event = on_event;
 	opt.arg = guest;
 	guest->chat = chat;
@@ -445,7 +447,8 @@ static int prepare_run(struct mor_converse *chat, mortise_error *err)
 	return chat->lines ? 0 : mor_fail_memory(err);
 }
 
-/* All get their order before any is waited for, so that their graces run side by side. */
+/* All plugins get the order to stop before we wait for any of them, so that their grace times run in
+ * parallel. */
 static void stop_guests(struct mor_converse *chat)
 {
 	chat->leaving = true;

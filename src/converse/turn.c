@@ -11,7 +11,8 @@
 
 /* ---- for people ---- */
 
-/* A plugin's text must not steer the terminal; its lines and tabs may stay. A pipe gets it as it is. */
+/* A plugin's text must not contain control sequences for the terminal. Newlines and tabs may stay. A pipe
+ * gets the text as it is. */
 static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
 {
 	struct mor_console *console = turn->runner->console;
@@ -62,7 +63,7 @@ static void print_value(struct mor_converse_turn *turn, const struct mor_value *
 
 /* ---- the end ---- */
 
-/* {"success", "data", "keep_session"}; a plugin that answers with something else means that. */
+/* {"success", "data", "keep_session"}. If a plugin answers with something else, that is its data. */
 static const struct mor_value *data_of(const struct mor_value *result)
 {
 	const struct mor_value *data = mor_json_get(result, "data");
@@ -126,7 +127,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 												 .dialect = turn->runner->args->dialect });
 		return;
 	}
-	/* What the library has passed parses again, unless memory is gone. */
+	/* The library has already parsed this text, so parsing fails only without memory. */
 	if (mor_doc_parse(text, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, NULL) < 0)
 		return;
 	root = mor_doc_root(doc);
@@ -148,7 +149,7 @@ static bool gone(void *arg)
 	return !((const struct mor_converse_turn *)arg)->call;
 }
 
-/* The last callback still comes, in a later turn of the loop: it must find this struct. */
+/* The last callback comes later, in another turn of the loop. It must still find this struct. */
 static void cancel(struct mor_converse_turn *turn)
 {
 	turn->cancelled = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One turn with a plugin that streams: a request, its pieces as they arrive, its end. For people the text is put
- * together on stdout; with --json each piece and the end are one line.
+ * One turn with a plugin that streams: a request, its pieces as they arrive, and its end. People get the
+ * text joined on stdout. With --json each piece and the end are one line.
  */
 #ifndef MOR_CONVERSE_TURN_H
 #define MOR_CONVERSE_TURN_H
@@ -22,16 +22,16 @@ struct mor_converse_turn {
 	/* the turn */
 	mortise_call *call;      /* NULL: none runs */
 	int64_t begun_ms;
-	bool in_line;            /* what was printed last did not end its line */
-	bool cancelled;          /* by us: its end needs no report */
+	bool in_line;            /* the last printed text did not end its line */
+	bool cancelled;          /* we cancelled it: no report when it ends */
 	/* its outcome */
 	int exit_code;
 	bool keep;               /* the plugin waits for input */
-	mortise_error failure;   /* the last one that was reported */
+	mortise_error failure;   /* the last error that was reported */
 };
 
-/* Runs it to its end, or until a signal comes: then MORTISE_ECANCELED, and the call is cancelled. What the plugin
- * got wrong has been reported and is in exit_code; only an error of ours is returned. */
+/* Runs the turn to its end or until a signal comes. Then it returns MORTISE_ECANCELED, and the call is
+ * cancelled. Errors of the plugin have been reported and are in exit_code; only our own errors are returned. */
 int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params, mortise_error *err);
 
 #endif

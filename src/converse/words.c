@@ -14,7 +14,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* One word from *line on; false: a quote is never closed. */
+/* Takes one word from *line; false: a quote is not closed. */
 static bool take_word(const char **line, struct mor_buf *store)
 {
 	const char *p = *line;
@@ -48,7 +48,7 @@ int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_
 		starts[count] = store->len;
 		ret_rest[count++] = line;
 		if (!take_word(&line, store))
-			return mor_fail(err, MORTISE_EINPUT, "a quote is open: %s", ret_rest[count - 1]);
+			return mor_fail(err, MORTISE_EINPUT, "a quote is not closed: %s", ret_rest[count - 1]);
 	}
 	if (mor_buf_failed(store))
 		return mor_fail_memory(err);
@@ -68,7 +68,7 @@ static int whole_json(const char *text, struct mor_buf *ret_json, mortise_error 
 	return r;
 }
 
-/* "KEY=VALUE" where the manifest wants a text: 5 and true are texts then. NULL: anything else. */
+/* "KEY=VALUE" where the manifest wants a text: then 5 and true are texts. NULL: anything else. */
 static const char *text_value(const char *word, const struct mor_value *function)
 {
 	size_t len = strcspn(word, "=");
@@ -85,7 +85,7 @@ static int add_pair(struct mor_tree *tree, const char *word, const struct mor_va
 	int r;
 
 	if (!text && !mor_args_is_pair(word) && function)
-		return mor_converse_function_refuse(function, err, "\"%s\" is no KEY=VALUE", word);
+		return mor_converse_function_refuse(function, err, "\"%s\" is not KEY=VALUE", word);
 	if (!text)
 		return mor_args_pair(tree, "argument", word, err);
 	mor_buf_json_string(&json, mor_slice_of(text));
@@ -116,7 +116,7 @@ int mor_converse_text_argument(const char *parameter, const char *text, struct m
 	return mor_buf_failed(ret_json) ? mor_fail_memory(err) : 0;
 }
 
-/* A parameter that is no text takes the word as KEY=VALUE does: "5" is a number. */
+/* A parameter that is not a text takes the word like KEY=VALUE does: "5" is a number. */
 static int lone_value(const char *parameter, const char *text, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
@@ -142,7 +142,7 @@ int mor_converse_arguments(const char *const *words, const char *rest, size_t co
 		       struct mor_buf *ret_json, mortise_error *err)
 {
 	const char *parameter = function ? mor_converse_function_text_parameter(function) : NULL;
-	bool quoted = rest && (*rest == '\'' || *rest == '"'); /* as one does for a shell */
+	bool quoted = rest && (*rest == '\'' || *rest == '"'); /* quoted as for a shell */
 	int r;
 
 	if (count && (*words[0] == '{' || *words[0] == '@'))

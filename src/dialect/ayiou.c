@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ayiou: external plugins of the Ayiou chat bot, as its specification says and as its bridge and plugins behave:
- * docs/dialects/ayiou.md. Here is one plugin; how an event walks through several of them is the business of whoever
- * hosts the bot.
+ * ayiou: external plugins of the Ayiou chat bot, as its specification says and as its bridge and plugins
+ * behave: docs/dialects/ayiou.md. This file is about one plugin. The path of an event through several
+ * plugins is handled by the host of the bot.
  */
 #include "dialect/ayiou_fields.h"
 #include "dialect/internal.h"
 
-/* Limits are short for the sake of events; a plugin that is slow is not yet wedged. */
+/* Limits are short because events wait. A slow plugin is not treated as wedged at once. */
 #define LATE_MS 30000
 
 /* ---- methods ---- */
 
 static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = LATE_MS };
 
-/* One message in two spellings each: the quirks choose. */
+/* Each message has two spellings: the quirks choose one. */
 #define LIFECYCLE .name = "lifecycle", .params = mor_ayiou_lifecycle_params, .result = mor_ayiou_lifecycle_result, .outcome = MOR_OUTCOME(.ok = "/ok")
 #define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET)
 #define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timing = &call_timing
@@ -133,8 +133,9 @@ const struct mor_dialect mor_dialect_ayiou = {
 		.max_in_flight = 1,
 		.max_waiting = 1024,
 		.stop = { .bye_ms = 5000, .term_ms = 6000, .kill_ms = 2000 },
-		/* max_restarts of the bot's TOML. The time is short enough that a message which crashes it now and then does
-		 * not end the plugin for good, and events wait for it meanwhile: so it is never away for long. */
+		/* max_restarts of the bot's TOML. The period is short, so that a message which crashes the
+		 * plugin now and then does not end it for good. Events wait for it meanwhile, so it must
+		 * come back soon. */
 		.restart = { .first_ms = 100, .cap_ms = 2000, .intensity = 3, .period_ms = 20000 },
 	},
 	.methods = methods,

@@ -15,7 +15,7 @@ static const struct mor_field command[] = {
 	{ .name = "aliases", .type = MOR_T_ARRAY, .def = "[]", .doc = "Other names", .fields = mor_strings },
 	{ 0 },
 };
-/* The real bridge never asks for it, so nothing in it may keep a plugin from running. */
+/* The real bridge never asks for it, so no error in it may stop a plugin from running. */
 const struct mor_field mor_ayiou_metadata_result[] = {
 	{ .name = "name",
 	  .type = MOR_T_STRING,
@@ -81,7 +81,7 @@ const struct mor_field mor_ayiou_lifecycle_params[] = {
 	  .fields = event },
 	{ 0 },
 };
-/* Plugins without a lifecycle answer null, which is as good. */
+/* Plugins without a lifecycle answer null, which counts as success. */
 const struct mor_field mor_ayiou_lifecycle_result[] = {
 	{ .name = "ok",
 	  .type = MOR_T_BOOL,
@@ -127,7 +127,8 @@ const struct mor_field mor_ayiou_handle_params[] = {
 	{ .name = "self_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "The bot's own id; left out while unknown" },
 	{ 0 },
 };
-/* Whoever hosts the bot skips an action that is wrong and does the others; so all of this is by the letter. */
+/* The host of the bot skips a wrong action and does the others. So all these rules are checked only with
+ * --strict. */
 static const struct mor_field action[] = {
 	{ .name = "type",
 	  .type = MOR_T_STRING,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dialect is one constant table: how one public plugin protocol is spoken. From the same table come
- * what the host sends and accepts, validation in both directions, `mortise explain`, and the reference
- * page. Adding one = one file here, one line in registry.c, a folder of .talk scripts, a docs page.
- * docs/design/0001-dialect.md fills these structs for nine protocols and says why each field is there.
+ * A dialect is one constant table: how one public plugin protocol is spoken. The same table defines what the
+ * host sends and accepts, validation in both directions, `mortise explain`, and the reference page. A new
+ * dialect is one file here, one line in meson.build, a folder of .talk scripts, and a docs page.
+ * docs/design/0001-dialect.md fills these structs for nine protocols and says why each field exists.
  *
- * The axes: identity; link (how bytes become messages); wire (what the core forgives and insists on); life (of a
- * process); and parts that are NULL where a dialect has no use for them (health, watchdog, conversation, serve, offer).
- * A row of `methods` points to its timing and its outcome; rows that behave alike share them.
+ * The axes: identity; link (how bytes become messages); wire (what the core tolerates and requires); life
+ * (of a process); and parts that are NULL if a dialect does not need them (health, watchdog, conversation,
+ * serve, offer). A row of `methods` points to its timing and its outcome; similar rows share them.
  *
- * Rules for whoever extends this: a flag is there only if src/host branches on it (tools/check looks); what one
- * dialect alone needs is a part; when two dialects need the same hook, the hook becomes a field; no field may need
- * the C compiler to make sense (the structs will also be filled from TOML files).
+ * Rules for changes: a flag exists only if src/host branches on it (tools/check looks for that). What only
+ * one dialect needs is a part. If two dialects need the same hook, the hook becomes a field. No field may
+ * need the C compiler to make sense (the structs will also be filled from TOML files).
  */
 #ifndef MOR_DIALECT_DIALECT_H
 #define MOR_DIALECT_DIALECT_H
@@ -43,10 +43,11 @@ enum mor_field_type {
 
 enum mor_field_flags {
 	MOR_F_REQUIRED = 1,
-	MOR_F_STRICT_ONLY = 2, /* its absence or wrong value breaks the letter only: told under --strict */
-	MOR_F_ANY_OF = 4,      /* of the fields in this list with this flag, at least one must be there */
-	MOR_F_BEYOND = 8,      /* in use, but not in the specification: told under --strict              */
-	MOR_F_CLOSED = 16      /* of an object: other members than `fields` are told under --strict      */
+	/* its absence or wrong value breaks only the specification: reported under --strict */
+	MOR_F_STRICT_ONLY = 2,
+	MOR_F_ANY_OF = 4,      /* at least one of the fields in this list with this flag must be there */
+	MOR_F_BEYOND = 8,      /* in use, but not in the specification: reported under --strict */
+	MOR_F_CLOSED = 16      /* of an object: members not in `fields` are reported under --strict */
 };
 
 struct mor_field {
@@ -58,8 +59,8 @@ struct mor_field {
 	const char *one_of; /* allowed values of a string: "ok|degraded|error"                       */
 	const char *doc;
 	const struct mor_field *fields; /* of the object, or of the array's elements                 */
-	const char *when;   /* REQUIRED only where a sibling has this value: "type=path"             */
-	double min, max;    /* bounds of a number, where min < max                                   */
+	const char *when;   /* REQUIRED only if another member has this value: "type=path" */
+	double min, max;    /* limits of a number, if min < max */
 };
 
 /* ---- methods: one row per message, in either direction ---- */
@@ -67,70 +68,75 @@ struct mor_field {
 enum mor_side { MOR_FROM_HOST, MOR_FROM_PLUGIN };
 
 enum mor_role {
-	MOR_ROLE_HELLO,  /* host: sent after start, in table order: identity of the plugin. plugin: it greets (see serve) */
+	MOR_ROLE_HELLO,  /* host: sent after start, in table order: asks for the plugin's identity. plugin:
+			  * it greets (see serve) */
 	MOR_ROLE_INIT,   /* sent after HELLO, and again after each restart: configuration             */
-	MOR_ROLE_CALL,   /* what an embedder's call becomes                                           */
+	MOR_ROLE_CALL,   /* a call of the embedder */
 	MOR_ROLE_INPUT,  /* a further turn of a conversation; refused outside one                     */
 	MOR_ROLE_PING,   /* health. plugin: it asks us; the template is our answer                    */
-	MOR_ROLE_BYE,    /* first rung of the stop ladder. Its exit or the end of its output answers it too */
+	MOR_ROLE_BYE,    /* first step of a stop. The plugin's exit or the end of its output also answers it */
 	MOR_ROLE_CANCEL, /* tells the plugin that a call is no longer wanted                          */
 	MOR_ROLE_NOTE,   /* host: may be sent with MORTISE_NOTIFY. plugin: passed on as an event      */
-	MOR_ROLE_LOG,    /* plugin: becomes a LOG event                                               */
+	MOR_ROLE_LOG,    /* plugin: becomes a LOG event */
 	MOR_ROLE_PIECE,  /* plugin: a part of a running call's result                                 */
 	MOR_ROLE_DONE,   /* plugin: settles a call with success                                       */
 	MOR_ROLE_FAIL,   /* plugin: settles a call with failure                                       */
 	MOR_ROLE_SERVE,  /* plugin: a request that the embedder answers                               */
-	MOR_ROLE_TAKE,   /* plugin: the same, and it takes work by it, one at a time: a second one before the work is over is
-			    a breach. BY_NOTE: the work is over with the FINISH note; BY_REPLY: with our answer. An
-			    error as answer is always the end of it                                 */
-	MOR_ROLE_FINISH  /* plugin: the work that it took is done. Told as a NOTE event; with nothing taken it is a warning
-			    (STRICT: a breach)                                                      */
+	MOR_ROLE_TAKE,   /* plugin: the same, and it takes work with it, one piece at a time: a second one
+			      before the work has ended is a breach. BY_NOTE: the work ends with the FINISH
+			      note; BY_REPLY: with our answer. An error as answer always ends it */
+	MOR_ROLE_FINISH  /* plugin: the work that it took is done. Reported as a NOTE event. If nothing was
+			      taken, it is a warning (STRICT: a breach) */
 };
 
 enum mor_settle { /* of a TAKE row: see there */
 	MOR_BY_REPLY, /* the response with the call's id                                              */
 	MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms)          */
 	MOR_BY_FIRST, /* whichever comes first                                                        */
-	MOR_BY_WRITE  /* nothing comes back: a notification                                           */
+	MOR_BY_WRITE  /* nothing comes back: a notification */
 };
 
 enum mor_clock {
 	MOR_FROM_WRITE,
-	MOR_FROM_SIGN, /* the last message of the plugin that answers no ping (under STRICT: FROM_WRITE) */
-	MOR_FROM_PIECE /* the last PIECE of this very call                                             */
+	/* the last message of the plugin that is not an answer to a ping (under STRICT: FROM_WRITE) */
+	MOR_FROM_SIGN,
+	MOR_FROM_PIECE /* the last PIECE of this call */
 };
 
 enum mor_late {
-	MOR_LATE_DROP,   /* the call fails, its slot stays taken until the answer comes (dropped) or late_ms
-			    pass in silence: then the plugin is wedged and restarted                    */
-	MOR_LATE_CANCEL, /* the same, and the CANCEL message goes out at once                           */
+	MOR_LATE_DROP,   /* the call fails, but its slot stays taken until the answer comes (it is dropped)
+			      or late_ms pass in silence: then the plugin is wedged and restarted */
+	MOR_LATE_CANCEL, /* the same, and the CANCEL message is sent at once */
 	MOR_LATE_KILL,   /* the plugin is killed at once                                                */
-	MOR_LATE_FORGET  /* the CANCEL message goes out if there is one, and the slot is free at once: for
-			    protocols whose plugins must not answer what was cancelled               */
+	MOR_LATE_FORGET  /* the CANCEL message is sent if there is one, and the slot is free at once: for
+			      protocols whose plugins must not answer a cancelled call */
 };
 
-/* How long a message may take, and what then. A row without: no limit, DROP. */
+/* How long a message may take, and what happens then. A row without it: no limit, DROP. */
 struct mor_timing {
 	uint32_t timeout_ms; /* 0: no limit                                                             */
-	uint32_t ack_ms;     /* BY_NOTE: until the response; 0: none is awaited                         */
-	uint32_t late_ms;    /* LATE_DROP: silence after which it is wedged; 0: as long again           */
-	uint32_t max_ms;     /* FROM_SIGN, FROM_PIECE: total from the write; 0: none                    */
+	uint32_t ack_ms;     /* BY_NOTE: limit until the response; 0: no response is expected */
+	uint32_t late_ms;    /* LATE_DROP: after so much silence it is wedged; 0: the same time again */
+	uint32_t max_ms;     /* FROM_SIGN, FROM_PIECE: total limit from the write; 0: none */
 	enum mor_clock clock;
 	enum mor_late late;
 };
 
-/* A constant of its own for one row; rows that behave alike share a named one. */
+/* A separate constant for one row; similar rows share a named one. */
 #define MOR_TIMING(...) (&(const struct mor_timing){ __VA_ARGS__ })
 #define MOR_OUTCOME(...) (&(const struct mor_outcome){ __VA_ARGS__ })
 
-/* Results that come in pages, each asked for by a call of its own. MORTISE_PAGES tells the embedder of the next one. */
+/* Results in pages; each page needs its own call. MORTISE_PAGES tells the embedder about the next one. */
 struct mor_page {
-	const char *more;  /* JSON pointer in the result: true means that there is a next page; NULL: `next` alone says so */
-	const char *next;  /* JSON pointer in the result: where the next page begins, any JSON value but null  */
-	const char *param; /* where that goes in the next call's params: "opts.offset"                       */
+	/* JSON pointer in the result: true means that there is a next page; NULL: only `next` says so */
+	const char *more;
+	/* JSON pointer in the result: where the next page begins, any JSON value except null */
+	const char *next;
+	const char *param; /* where that value goes in the next call's params: "opts.offset" */
 };
 
-/* What a result or a note says. All but page are JSON pointers; NULL: the protocol has no such thing. */
+/* The meaning of a result or a note. All except page are JSON pointers; NULL: the protocol has no such
+ * thing. */
 struct mor_outcome {
 	const char *ok;   /* a boolean, false means failure ("!/x": true does)                           */
 	const char *why;  /* the text of a failure                                                       */
@@ -139,21 +145,21 @@ struct mor_outcome {
 	const char *ref;  /* in a note: which call it belongs to; NULL: the only one                     */
 	const char *data; /* in a note: the payload; NULL: the whole params                              */
 	const char *level; /* in a LOG note; integers 1..4: error, warning, info, debug                  */
-	bool why_fails;   /* a value at `why` other than null is a failure by itself                     */
+	bool why_fails;   /* a value at `why` that is not null is itself a failure */
 	const struct mor_page *page;
 };
 
 enum mor_method_flags {
 	MOR_M_OPTIONAL = 1, /* -32601 means "not implemented", never a fault                            */
-	MOR_M_NOTE = 2,     /* goes out as a notification                                               */
-	MOR_M_TOLERANT = 4, /* HELLO, INIT: an error, null or silence is a warning; the start goes on   */
-	MOR_M_PARAMS = 8    /* always sends a params object, {} when there is none                      */
+	MOR_M_NOTE = 2,     /* sent as a notification */
+	MOR_M_TOLERANT = 4, /* HELLO, INIT: an error, null or silence is only a warning; the start goes on */
+	MOR_M_PARAMS = 8    /* always sends a params object, {} if there are none */
 };
 
 struct mor_method {
 	const char *name; /* NULL ends the table; "*" is every method not listed (after all others)     */
 	const char *also; /* other accepted spellings: "a|b"                                            */
-	const char *action; /* what the embedder calls it; NULL: name; "*": any action no other row has  */
+	const char *action; /* the embedder's name for it; NULL: name; "*": any action that no other row has */
 	enum mor_side from;
 	enum mor_role role;
 	enum mor_settle settle;
@@ -161,13 +167,13 @@ struct mor_method {
 	const struct mor_timing *timing;
 	const struct mor_outcome *outcome;
 	const struct mor_field *params, *result;
-	/* Params the host sends, as JSON text; in a SERVE, TAKE or PING row of the plugin: the result we answer by
-	 * ourselves. Whole JSON values: ${params}, ${action} and ${extra} of the embedder's call, ${config}, ${name}
-	 * and ${version} (the plugin's name; ours), ${pid} (ours), ${time} (Unix seconds), ${id} (of the call that
-	 * a CANCEL speaks of). A member "..." spreads an object, later members win: {"x":1,"...":${params}}.
-	 * NULL: params as the embedder gave them.                                                        */
+	/* Params that the host sends, as JSON text. In a SERVE, TAKE or PING row of the plugin: the result
+	 * that we answer ourselves. Whole JSON values: ${params}, ${action} and ${extra} of the embedder's
+	 * call, ${config}, ${name} and ${version} (the plugin's name; our version), ${pid} (ours), ${time}
+	 * (Unix seconds), ${id} (of the call that a CANCEL is about). A member "..." spreads an object,
+	 * later members win: {"x":1,"...":${params}}. NULL: params as the embedder gave them. */
 	const char *template;
-	const char *when;  /* "quirk=value": this row is there only then; NULL: always                   */
+	const char *when;  /* "quirk=value": this row is used only then; NULL: always */
 	const char *needs; /* interface the plugin must have announced for this call                     */
 	const char *spec;  /* section of the specification                                               */
 	const char *doc;
@@ -178,17 +184,19 @@ struct mor_method {
 struct mor_code {
 	int64_t code;
 	const char *name, *doc; /* name NULL ends the table */
-	int status;             /* MORTISE_E... that the core reports with this code; 0: none */
+	int status;             /* MORTISE_E... that the core reports for this code; 0: none */
 };
 
-/* Quirks that the core itself obeys; it reads each of them once, in host/settings.c. */
+/* Quirks that the core itself uses. It reads each of them once, in host/settings.c. */
 enum mor_core_quirk {
-	MOR_QUIRK_OWN,           /* none of these: the dialect's rows (`when`) and hooks read it              */
-	MOR_QUIRK_FRAME_PAD,     /* a number: messages are padded with blanks to a multiple of so many bytes  */
-	MOR_QUIRK_LEADING_ZEROS, /* true: 007 is a length                                                    */
+	MOR_QUIRK_OWN,           /* not one of these: the dialect's rows (`when`) and hooks read it */
+	/* a number: messages are padded with blanks to a multiple of this many bytes */
+	MOR_QUIRK_FRAME_PAD,
+	MOR_QUIRK_LEADING_ZEROS, /* true: 007 is a valid length */
 	MOR_QUIRK_PIPELINE,      /* a number: life.max_in_flight                                              */
 	MOR_QUIRK_REPLY_TO_NOTES, /* true: BY_WRITE rows of the plugin that carry an id are answered with null */
-	MOR_QUIRK_WATCHDOG       /* learn, strict, off: watchdog.learn as the table has it, not, no watchdog  */
+	/* learn: watchdog.learn as in the table; strict: without it; off: no watchdog */
+	MOR_QUIRK_WATCHDOG
 };
 
 struct mor_quirk { /* [quirks] in mortise.toml: how one plugin differs */
@@ -200,55 +208,60 @@ struct mor_quirk { /* [quirks] in mortise.toml: how one plugin differs */
 /* ---- link: how bytes become messages ---- */
 
 struct mor_dialect_link {
-	enum mor_framing framing; /* what we write, and read unless configuration says otherwise         */
-	unsigned reads;           /* other framings taken on input, as 1 << enum mor_framing: the first bytes decide */
+	enum mor_framing framing; /* what we write, and also read unless the configuration says otherwise */
+	/* other framings accepted on input, as 1 << enum mor_framing: the first bytes decide */
+	unsigned reads;
 	size_t frame_limit;       /* largest message from the plugin                                     */
 	size_t send_limit;        /* largest message to it; 0: the same                                  */
 	size_t queue_limit;       /* bytes that may wait for the pipe                                    */
 };
 
-/* ---- wire: what the core forgives and insists on ---- */
+/* ---- wire: what the core tolerates and requires ---- */
 
 enum mor_wire_flags {
-	MOR_WIRE_JSONRPC_OPTIONAL = 1,        /* a message without "jsonrpc" is taken with a warning       */
-	MOR_WIRE_ERROR_NULL_OK = 2,           /* "error": null beside a result is no error                 */
+	MOR_WIRE_JSONRPC_OPTIONAL = 1,        /* a message without "jsonrpc" is accepted with a warning */
+	MOR_WIRE_ERROR_NULL_OK = 2,           /* "error": null beside a result is not an error */
 	MOR_WIRE_NULL_ID_FAILS_ONLY_CALL = 4, /* an error with id null fails the only call in flight       */
 	MOR_WIRE_NAN_OK = 8,                  /* NaN and Infinity are numbers                              */
-	MOR_WIRE_ANY_REPLY_ID = 16,           /* with one call in flight, a response with another id or none is its answer */
-	MOR_WIRE_ANY_REF = 32                 /* a note whose ref is missing or unknown speaks of the only call, if the
-						 plugin can have read that by then; without it, only a note whose
-						 row has no ref does                                       */
+	/* with one call in flight, a response with another id or none counts as its answer */
+	MOR_WIRE_ANY_REPLY_ID = 16,
+	MOR_WIRE_ANY_REF = 32                 /* a note with a missing or unknown ref is about the only
+						   call, if the plugin can have read that call by then;
+						   without this flag, only a note whose row has no ref is */
 };
 
 /* ---- life of a process ---- */
 
 enum mor_shape {
 	MOR_SHAPE_SESSION,  /* one process, many calls                                                  */
-	MOR_SHAPE_ONE_CALL, /* one process per call: stdin closed after the request, exit awaited       */
+	/* one process per call: stdin is closed after the request, then we wait for its exit */
+	MOR_SHAPE_ONE_CALL,
 	MOR_SHAPE_ONE_RUN   /* one process per call: greeting, one call, stop                           */
 };
 
 enum mor_environ {
 	MOR_ENVIRON_INHERIT,
 	MOR_ENVIRON_CLEAN,
-	MOR_ENVIRON_BARE /* PATH and NO_COLOR=1 and nothing else of ours, confined or not */
+	MOR_ENVIRON_BARE /* only PATH and NO_COLOR=1 from our environment, confined or not */
 };
 
 enum mor_confine { MOR_GUARDED, MOR_CONFINED };
 
 struct mor_stop {
-	uint32_t bye_ms;  /* after BYE was written: how long its answer may take before stdin is closed */
-	uint32_t term_ms; /* from the beginning of the ladder to SIGTERM                                */
+	uint32_t bye_ms;  /* after BYE was written: time for its answer before stdin is closed */
+	uint32_t term_ms; /* from the beginning of the stop to SIGTERM */
 	uint32_t kill_ms; /* from SIGTERM to SIGKILL                                                    */
-	bool hold;        /* the specification grants term_ms: every stop but STOP_NOW begins with closing stdin, no signal
-			     comes sooner than term_ms after that, and the guardian keeps both times after our death */
+	bool hold;        /* the specification promises term_ms: every stop except STOP_NOW begins with
+			       closing stdin, no signal comes earlier than term_ms after that, and the
+			       guardian keeps both times after our death */
 };
 
 struct mor_restart {
 	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
-	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED                     */
-	uint32_t clean; /* unasked exits with status 0, no call under way and no work taken: restarted at once and no deaths;
-			   the so-many-th in a row without work between is the last: FAILED. 0: they are deaths */
+	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED */
+	uint32_t clean; /* exits with status 0 that nobody asked for, with no call running and no work
+			     taken: restarted at once, and not counted as deaths. After this many in a row
+			     without work: FAILED. 0: they are deaths */
 };
 
 struct mor_dialect_life {
@@ -263,29 +276,31 @@ struct mor_dialect_life {
 
 /* ---- parts: a dialect has them or not ---- */
 
-/* The plugin is asked how it is (PING); its answer marks it healthy or not. */
+/* The plugin is asked for its health (PING). Its answer marks it healthy or not. */
 struct mor_health {
 	bool first;         /* before the first CALL                                                    */
-	bool after_timeout; /* once the slot of a call that timed out is free                            */
-	uint32_t every_ms;  /* while nothing runs; 0: never                                              */
+	bool after_timeout; /* when the slot of a call that timed out is free again */
+	uint32_t every_ms;  /* while idle; 0: never */
 	const char *at;     /* JSON pointer to the verdict in the PING's result; NULL: any answer is good */
-	const char *good, *fair, *bad; /* values there: "ok|healthy", "degraded", "error"; fair warns      */
+	/* values there: "ok|healthy", "degraded", "error"; fair gives a warning */
+	const char *good, *fair, *bad;
 };
 
-/* The plugin is asked whether it lives (PING); silence kills. Any answer is good. */
+/* The plugin is asked whether it lives (PING); silence kills it. Any answer is good. */
 struct mor_watchdog {
 	uint32_t every_ms;
-	unsigned misses;    /* so many in a row kill                                                     */
+	unsigned misses;    /* this many misses in a row kill */
 	bool beside_calls;  /* also while a call runs: then a ping takes no slot                         */
-	bool learn;         /* while a call runs a miss counts only once the plugin has answered a ping during a call;
-			       until then one ping at most waits beside a call. Any message of the plugin clears the
-			       misses                                                                  */
+	bool learn;         /* while a call runs, a miss counts only if the plugin has answered a ping
+			         during a call before; until then at most one ping waits beside a call. Any
+			         message of the plugin clears the misses */
 };
 
-/* A result or note with `keep` true opens one; INPUT rows go on with it. */
+/* A result or note with `keep` true opens one; INPUT rows continue it. */
 struct mor_conversation {
-	uint32_t total_ms; /* of the whole, counted from its beginning; 0: no limit. Announced 30 s before its end, which
-			      kills. No call of a row with `keep` outlasts it either, conversation or not    */
+	uint32_t total_ms; /* limit of the whole conversation, from its beginning; 0: no limit. Announced
+			        30 s before its end, which kills the plugin. No call of a row with `keep`
+			        lasts longer either, with or without a conversation */
 };
 
 /* The plugin is the client. It greets: ready only once its own HELLO request was answered (by template or hook; told
@@ -293,35 +308,38 @@ struct mor_conversation {
  * HELLO twice or as a note: breach. Such a plugin is wanted as long as nobody stopped it, so it is restarted without a
  * call; where we have closed its stdin the embedder decides. */
 struct mor_serve {
-	bool noise_is_breach; /* bytes that are no frame end the session                                 */
-	bool answer_faults;   /* a whole frame that is no JSON-RPC is answered -32700 or -32600, id null  */
+	bool noise_is_breach; /* bytes that are not a frame end the session */
+	/* a whole frame that is not JSON-RPC is answered with -32700 or -32600, id null */
+	bool answer_faults;
 };
 
-/* What a plugin says that it can do, in HELLO's result or in its foreign manifest. */
-struct mor_inferred { /* what a plugin must have that names no interfaces */
+/* What a plugin says it can do, in HELLO's result or in its foreign manifest. */
+struct mor_inferred { /* what a plugin without a list of interfaces must have */
 	const char *at;        /* JSON pointer in HELLO's result or the manifest; NULL ends the table */
-	const char *interface; /* announced by whoever has that member                                */
+	const char *interface; /* interface of a plugin that has this member */
 };
 struct mor_offer {
 	const char *interfaces;              /* JSON pointer: a list of strings or {id}, or an object: its keys */
-	const struct mor_inferred *inferred; /* where that is missing; NULL: nothing is inferred              */
+	const struct mor_inferred *inferred; /* used if that is missing; NULL: nothing is inferred */
 };
 
-struct mor_peer; /* below */
+struct mor_peer; /* see below */
 
-/* What the tables cannot say. All optional; each gets the peer and may use peer->warn(). */
+/* What the tables cannot express. All optional; each gets the peer and may use peer->warn(). */
 struct mor_hooks {
-	/* Params of a HELLO, INIT, PING or BYE that a template cannot express. Appends nothing: no params. */
+	/* Params of a HELLO, INIT, PING or BYE that a template cannot express. If it appends nothing: no
+	 * params. */
 	int (*greet)(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params);
-	/* A HELLO or INIT was answered (validated already): accept it, or refuse with a text. */
+	/* A HELLO or INIT was answered (already validated): accepts it, or refuses it with a text. */
 	int (*greeted)(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
 		       mortise_error *err);
-	/* What the embedder calls `action` -> a row and params. Without it, action is the method's name. */
+	/* Turns the embedder's `action` into a row and params. Without this hook, action is the method's
+	 * name. */
 	int (*shape_call)(struct mor_peer *peer, const char *action, struct mor_slice params,
 			  const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err);
 	/* A request from the plugin that the dialect answers itself: 1 answered (result appended), 0 pass it
 	 * on to the embedder, or a status with err (rpc_code set) for an error response. MORTISE_EPROTO is a
-	 * breach: the error response goes out, stdin is closed and the stop ladder begins. */
+	 * breach: the error response is sent, stdin is closed and the stop begins. */
 	int (*on_request)(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *params,
 			  struct mor_buf *ret_result, mortise_error *err);
 };
@@ -330,7 +348,7 @@ struct mor_dialect {
 	const char *name, *title, *spec_url, *doc;
 	const char *example;  /* one command line for explain */
 	const char *manifest; /* file name of its foreign manifest, for texts; NULL: none */
-	const char *called;   /* JSON pointer in HELLO's result: its name, where nothing on disk gives one; NULL: none */
+	const char *called;   /* JSON pointer in HELLO's result: its name, if no file gives one; NULL: none */
 	struct mor_dialect_link link;
 	unsigned wire;        /* enum mor_wire_flags */
 	struct mor_dialect_life life;
@@ -341,7 +359,7 @@ struct mor_dialect {
 	const struct mor_offer *offer;
 	const struct mor_method *methods;
 	const struct mor_code *codes;
-	const char *recoverable; /* JSON pointer in an error's data: true means a pool may retry */
+	const char *recoverable; /* JSON pointer in an error's data: true means that a pool may retry */
 	const struct mor_quirk *quirks;
 	const struct mor_hooks *hooks;
 };
@@ -353,22 +371,22 @@ struct mor_peer {
 	bool strict;
 	struct mor_slice config;            /* JSON object; {NULL, 0}: none was given                   */
 	const struct mor_value *manifest;   /* the foreign manifest, or NULL                            */
-	const struct mor_value *hello, *init; /* results of the greeting so far, or NULL                */
+	const struct mor_value *hello, *init; /* results of the greeting so far, or NULL */
 	void (*warn)(struct mor_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-	/* A quirk's value: configuration, else its default. */
+	/* A quirk's value: from the configuration, else its default. */
 	const char *(*quirk)(struct mor_peer *peer, const char *name);
 };
 
 /* ---- registry ---- */
 
 const struct mor_dialect *mor_dialect_find(const char *name); /* NULL: unknown */
-/* The same, where it must be there: MORTISE_EMANIFEST lists the known names and the nearest. */
+/* The same, but it must exist: MORTISE_EMANIFEST lists the known names and the nearest. */
 int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortise_error *err);
 /* All of them, NULL-terminated. */
 const struct mor_dialect *const *mor_dialects(void);
-/* Row for a wire method, by name or other spelling; else the first "*" row of that side; else NULL. */
+/* The row for a wire method, by name or other spelling; else the first "*" row of that side; else NULL. */
 const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name);
-/* Rows without timing or outcome have all of it 0: no limit, nothing said. */
+/* Rows without timing or outcome: all members are 0, no limit, nothing is read. */
 extern const struct mor_timing mor_timing_none;
 extern const struct mor_outcome mor_outcome_none;
 static inline const struct mor_timing *mor_timing_of(const struct mor_method *row)
@@ -379,48 +397,49 @@ static inline const struct mor_outcome *mor_outcome_of(const struct mor_method *
 {
 	return row->outcome ? row->outcome : &mor_outcome_none;
 }
-/* First row of a role, or the next after `after`. */
+/* The first row of a role, or the next after `after`. */
 const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_role role,
 					  const struct mor_method *after);
 /* The same among the plugin's rows: the first, or NULL. */
 const struct mor_method *mor_dialect_plugin_role(const struct mor_dialect *dialect, enum mor_role role);
-/* Row for what an embedder calls `action`; else the row whose action is "*"; else the "*" row; else NULL. */
+/* The row for the embedder's `action`; else the row whose action is "*"; else the "*" row; else NULL. */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
-/* False where an earlier row of the same side has the same wire name. */
+/* False if an earlier row of the same side has the same wire name. */
 bool mor_dialect_is_first(const struct mor_dialect *dialect, const struct mor_method *row);
 const char *mor_dialect_code_name(const struct mor_dialect *dialect, int64_t code); /* NULL: unknown */
-/* What we call a status of our own on this wire: the table's code, else `fallback`. */
+/* The code on this wire for one of our statuses: the table's code, else `fallback`. */
 int64_t mor_dialect_code_for(const struct mor_dialect *dialect, int status, int64_t fallback);
-/* The quirk by which the core's behaviour is changed, or NULL where the dialect has none. */
+/* The quirk that changes this behaviour of the core, or NULL if the dialect has none. */
 const struct mor_quirk *mor_dialect_quirk(const struct mor_dialect *dialect, enum mor_core_quirk core);
-/* Appends a JSON array of interface names: what `identity` (HELLO's result or the foreign manifest) lists
- * as strings or {id}, or what can be inferred where it has no list. Returns how many, or a status. */
+/* Appends a JSON array of interface names: those that `identity` (HELLO's result or the foreign manifest)
+ * lists as strings or {id}, or those that can be inferred if it has no list. Returns their number, or a
+ * status. */
 int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out);
-/* True when `identity` announces `interface` in one of these ways. */
+/* True if `identity` announces `interface` in one of these ways. */
 bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity, const char *interface);
 
 /* ---- validation: one walk over fields and value ---- */
 
 struct mor_finding {
-	char pointer[160]; /* JSON pointer of the offending member */
-	char text[256];    /* "/interfaces: required (array) but missing"; of the value itself "must be an object": to be put
-			      behind "params: ", "answer: " and the like */
-	bool fatal;        /* false: only the letter is broken (STRICT_ONLY, BEYOND, CLOSED) */
+	char pointer[160]; /* JSON pointer of the wrong member */
+	char text[256];    /* "/interfaces: required (array) but missing"; for the value itself "must be an
+			        object": to be put after "params: ", "answer: " and the like */
+	bool fatal;        /* false: only the specification is broken (STRICT_ONLY, BEYOND, CLOSED) */
 };
-/* Several of them for one line of an error: the first ones whole, then how many more there are. */
+/* Several findings for one line of an error: the first ones complete, then the number of the others. */
 #define MOR_FINDINGS_ROOM 24 /* "; and 31 more" */
 struct mor_findings {
 	char text[360];
 	unsigned shown, count;
 };
 void mor_findings_add(struct mor_findings *all, const struct mor_finding *finding);
-const char *mor_findings_text(struct mor_findings *all); /* once, at the end */
-/* Calls `say` (which may be NULL) for each finding; returns how many there were. fields NULL: anything
- * goes. The walk ends after MOR_FINDINGS_MAX: a plugin must not make us write a report without end. */
+const char *mor_findings_text(struct mor_findings *all); /* call it once, at the end */
+/* Calls `say` (which may be NULL) for each finding; returns their number. fields NULL: everything is
+ * allowed. The walk ends after MOR_FINDINGS_MAX: a plugin must not make us write an endless report. */
 #define MOR_FINDINGS_MAX 32
 typedef void mor_finding_fn(const struct mor_finding *finding, void *arg);
 unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say, void *arg);
-/* Another accepted spelling counts: the member of `object` that `field` describes, or NULL. */
+/* The member of `object` that `field` describes, also in another accepted spelling; or NULL. */
 const struct mor_value *mor_field_get(const struct mor_field *field, const struct mor_value *object);
 
 /* ---- names of types ---- */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gassist: plugins of G-Assist, protocol V2, as its specification says and as its real engine, SDKs and plugins
- * behave: docs/dialects/gassist.md. Where the two differ both must work: what the letter requires and real plugins leave out is MOR_F_STRICT_ONLY. Who may not be killed for being busy is the watchdog's business (learn).
+ * gassist: plugins of G-Assist, protocol V2, as its specification says and as its real engine, SDKs and
+ * plugins behave: docs/dialects/gassist.md. If the two differ, both must work: what the specification
+ * requires but real plugins leave out is MOR_F_STRICT_ONLY. The watchdog (learn) decides which plugins may
+ * be killed while they are busy.
  */
 #include "dialect/gassist_fields.h"
 #include "dialect/internal.h"
 
 /* ---- methods ---- */
 
-/* Of whatever ends a turn: a reply, or complete. */
+/* For everything that ends a turn: a reply, or complete. */
 #define TURN .ok = "/success", .why = "/data", .keep = "/keep_session"
 static const struct mor_outcome turn_outcome = { TURN };
 
@@ -16,7 +18,8 @@ static const struct mor_method methods[] = {
 	{
 		.name = "initialize",
 		.role = MOR_ROLE_HELLO,
-		/* Plugins look for servers and models before they read: 6 s were seen, 30 s is the real engine's limit. */
+		/* Plugins search for servers and models before they read: we saw 6 s; 30 s is the real
+		 * engine's limit. */
 		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
 		.params = mor_gassist_initialize_params,
 		.result = mor_gassist_initialize_result,
@@ -168,7 +171,7 @@ const struct mor_dialect mor_dialect_gassist = {
 		MOR_WIRE_NAN_OK | MOR_WIRE_ANY_REF,
 	.life = {
 		.max_in_flight = 1,
-		/* Closing stdin is what ends every SDK; SIGTERM is ignored by an idle Python one. */
+		/* Closing stdin ends every SDK. An idle Python one ignores SIGTERM. */
 		.stop = { .bye_ms = 2000, .term_ms = 3000, .kill_ms = 2000 },
 		.restart = MOR_RESTART_USUAL,
 	},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kythe: analyzers of source code, as Kythe's RFC 3339 has them. Rules (R1 to R36) and decisions have their numbers in
- * docs/dialects/kythe.md. Here the plugin calls and the host serves. Records, files and entries are the driver's, an
- * embedder that knows only mortise.h: it answers `analyze` and `vname` and hears `log` and `done` as events.
+ * kythe: analyzers of source code, by Kythe's RFC 3339. Rules (R1 to R36) and decisions have their numbers
+ * in docs/dialects/kythe.md. Here the plugin calls and the host serves. The driver handles records, files
+ * and entries. It is an embedder that knows only mortise.h: it answers `analyze` and `vname` and gets `log`
+ * and `done` as events.
  */
 #include <string.h>
 
@@ -82,7 +83,7 @@ static const struct mor_field vname_params[] = {
 static const struct mor_field vname[] = { VNAME_FIELDS, { 0 } };
 static const struct mor_field vname_result[] = {
 	{ .name = "vname", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .doc = "The complete VName", .fields = vname },
-	VNAME_FIELDS, /* and once more, flat: the transcript has it so */
+	VNAME_FIELDS, /* and once more as flat members, as in the transcript */
 	{ 0 },
 };
 static const struct mor_field log_params[] = {
@@ -175,7 +176,7 @@ static int refuse_init(mortise_error *err, int status, int64_t code, const char 
 	return status;
 }
 
-/* By any of its three spellings; whoever sends several must mean one. */
+/* In any of its three spellings. A plugin that sends several must send the same value. */
 static int read_encoding(const struct mor_value *params, const char **ret, mortise_error *err)
 {
 	static const char *const names[] = { "outputEncoding", "output-encoding", "output_encoding" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain: any JSON-RPC program. Nothing is known of it, so nothing is sent that nobody asked for. */
+/* plain: any JSON-RPC program. We know nothing about it, so we send only what somebody asked for. */
 #include "dialect/internal.h"
 
-/* The most common way of those that have pages. */
+/* The most common form of paging. */
 static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
 
 static const struct mor_method methods[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which dialects there are, and how to find a row in one. */
+/* The list of dialects, and how to find a row in one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -79,13 +79,13 @@ static bool is_action(const struct mor_method *m, struct mor_slice action)
 	return m->action ? mor_slice_is(action, m->action) : mor_slice_is(action, m->name) || mor_text_in(action, m->also);
 }
 
-/* What the embedder says, not the machinery around it. */
+/* Rows that an embedder calls, not those of the start, health and stop. */
 static bool is_said(const struct mor_method *m)
 {
 	return m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE;
 }
 
-/* Where actions are words of the plugin's own, one of them may be called "ping" or "shutdown". */
+/* If actions are the plugin's own words, one of them may be called "ping" or "shutdown". */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action)
 {
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
@@ -164,8 +164,8 @@ struct mor_slice mor_interface_id(const struct mor_value *element)
 	return mor_json_string(element);
 }
 
-/* What the plugin itself lists: an array of ids, or an object whose keys they are. NULL: nothing of the kind, and the
- * capabilities must speak for it. */
+/* What the plugin itself lists: an array of ids, or an object with ids as keys. NULL: no list, so the
+ * capabilities decide. */
 static const struct mor_value *listed(const struct mor_dialect *dialect, const struct mor_value *identity)
 {
 	const struct mor_value *list = dialect->offer ? mor_json_at(identity, dialect->offer->interfaces) : NULL;

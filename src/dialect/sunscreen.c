@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sunscreen over stdio: two protocols that share a name. `sunscreen` is the published specification (plugin.toml, lines);
- * no upstream program speaks it. `sunscreen-json` is what the upstream runtime does (sunscreen-plugin.json,
- * Content-Length, one process per call). The manifest's name tells which.
+ * Sunscreen over stdio: two protocols with one name. `sunscreen` is the published specification
+ * (plugin.toml, lines); no upstream program speaks it. `sunscreen-json` is what the upstream runtime does
+ * (sunscreen-plugin.json, Content-Length, one process per call). The name of the manifest decides.
  */
 #include "dialect/internal.h"
 

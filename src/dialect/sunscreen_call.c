@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sunscreen: what its tables cannot say. A command's kind is looked up in the manifest; `commands` is compared with it. */
+/* Sunscreen: what its tables cannot express. A command's kind is found in the manifest; `commands` is
+ * compared with it. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -7,13 +8,13 @@
 #include "base/text.h"
 #include "dialect/internal.h"
 
-/* ---- what there is: KIND:NAME ---- */
+/* ---- the offers: KIND:NAME ---- */
 
-/* Filled by a walk over what is offered. */
+/* Filled by a walk over the offers. */
 struct listing {
-	struct mor_slice wanted, kind; /* only what is called so, and of this kind; absent: any */
-	const struct mor_value *other; /* only what this object of kinds has not; NULL: all of it */
-	struct mor_buf names;          /* "scaffold:a, hook:b": what matches */
+	struct mor_slice wanted, kind; /* only offers of this name and kind; absent: any */
+	const struct mor_value *other; /* only offers that this object of kinds does not have; NULL: all */
+	struct mor_buf names;          /* "scaffold:a, hook:b": the matches */
 	unsigned matches;
 	char found[100];               /* kind of the last match */
 };
@@ -69,7 +70,7 @@ static void walk(const struct mor_value *manifest, struct listing *l)
 	mor_buf_byte(&l->names, '\0');
 }
 
-/* ---- which of them is meant ---- */
+/* ---- finding the right one ---- */
 
 struct meant {
 	char kind[100];
@@ -88,7 +89,8 @@ static int unknown_action(const struct mor_peer *peer, const char *action, morti
 	return r;
 }
 
-/* "scaffold:indexer", or "indexer" where only one kind has it. A plugin whose manifest lists nothing is believed. */
+/* "scaffold:indexer", or "indexer" if only one kind has it. If the manifest lists nothing, any name is
+ * accepted. */
 static int resolve(const struct mor_peer *peer, const char *action, struct meant *ret, mortise_error *err)
 {
 	const char *colon = strchr(action, ':');
@@ -124,7 +126,7 @@ static const struct mor_method *row(const struct mor_peer *peer, const char *nam
 	return mor_dialect_method(peer->dialect, MOR_FROM_HOST, mor_slice_of(name));
 }
 
-/* What the embedder gave, but for the members that we write. */
+/* What the embedder gave, except for the members that we write. */
 static void write_rest(struct mor_writer *w, const struct mor_value *params, const char *ours)
 {
 	struct mor_json_iter it = mor_json_iter(params);
@@ -137,7 +139,7 @@ static void write_rest(struct mor_writer *w, const struct mor_value *params, con
 	}
 }
 
-/* The method's own name, for those who bring all of its params. */
+/* The method's own name, for callers that bring all its params. */
 static bool is_method(const struct mor_peer *peer, const char *action)
 {
 	const struct mor_method *found = row(peer, action);
@@ -156,7 +158,7 @@ static bool offers(const struct mor_peer *peer, const char *action)
 
 /* ---- hooks: plugin.toml ---- */
 
-/* How one of the two generations spells a call. */
+/* The spelling of a call in one of the two generations. */
 struct spelling {
 	const char *hook, *command; /* methods */
 	void (*write)(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,
@@ -211,7 +213,7 @@ static int shape_call(struct mor_peer *peer, const char *action, struct mor_slic
 	return spell(peer, action, params, &spelling, ret_method, ret_params, err);
 }
 
-/* What is on disk is what people have read; what runs is what counts. */
+/* People have read the file on disk, but the running plugin decides. So a difference is reported. */
 static int greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
 		   mortise_error *err)
 {

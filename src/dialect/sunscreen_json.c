@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sunscreen-json: what the upstream runtime of Sunscreen speaks. sunscreen.c says how the two differ. */
+/* sunscreen-json: what the upstream runtime of Sunscreen speaks. sunscreen.c explains the difference. */
 #include "dialect/internal.h"
 
 #define FRAME_LIMIT (16 * MOR_MIB)

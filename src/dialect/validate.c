@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One walk over fields and value. Members that no field names are fine; what the letter alone requires
- * (STRICT_ONLY) is told, but not fatal. */
+/* One walk over fields and value. Members that no field names are allowed. What only the specification
+ * requires (STRICT_ONLY) is reported, but is not fatal. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "dialect/internal.h"
 
-/* Where the walk is. The pointer grows and shrinks with it; one too long is cut, never overrun. */
+/* The present place. The pointer grows and shrinks with the walk; if it is too long, it is cut. */
 struct value_walk {
 	char pointer[sizeof(((struct mor_finding *)0)->pointer)];
 	size_t len;
@@ -49,7 +49,7 @@ static void put_char(struct value_walk *walk, char c)
 	walk->pointer[walk->len] = '\0';
 }
 
-/* Enters a member; the result is what leave() wants. */
+/* Enters a member; pass the result to leave(). */
 static size_t enter_member(struct value_walk *walk, struct mor_slice name)
 {
 	size_t before = walk->len;
@@ -125,7 +125,7 @@ static bool by_letter(const struct mor_field *field)
 
 static void check_type(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value)
 {
-	/* Plugins fill optional members with null where the letter would have them left out. */
+	/* Plugins set optional members to null where the specification would leave them out. */
 	bool empty = mor_json_type(value) == MOR_JSON_NULL && !(field->flags & MOR_F_REQUIRED);
 	bool fraction = mor_json_type(value) == MOR_JSON_NUMBER && (field->type & MOR_T_INT);
 	char wanted[96];
@@ -213,7 +213,7 @@ const struct mor_value *mor_field_get(const struct mor_field *field, const struc
 	return other ? other : value;
 }
 
-/* "type=path": the sibling has this value, as a string or as the word true or false. */
+/* "type=path": the other member has this value, as a string or as the word true or false. */
 static bool applies(const struct mor_field *field, const struct mor_value *object)
 {
 	const char *equals = field->when ? strchr(field->when, '=') : NULL;
@@ -255,10 +255,10 @@ static void check_member(struct value_walk *walk, const struct mor_field *field,
 	before = enter_member(walk, name);
 	if (field->flags & MOR_F_BEYOND)
 		find(walk, false, "is not in the specification");
-	/* Whoever sends both spellings satisfies every reader. */
+	/* A plugin that sends both spellings is fine for every reader. */
 	if (!mor_json_get(object, field->name))
 		find(walk, false, "the specification spells this \"%s\"", field->name);
-	/* A null where a value is required and null is allowed is still no value. */
+	/* If a value is required and null is allowed, null still does not count as a value. */
 	if (mor_json_type(value) == MOR_JSON_NULL && field->when && (field->flags & MOR_F_REQUIRED) && applies(field, object))
 		find(walk, !by_letter(field), "null, but required with %s", field->when);
 	else
@@ -291,7 +291,7 @@ static void check_others(struct value_walk *walk, const struct mor_field *fields
 	}
 }
 
-/* CLOSED: told with the names that there are, so that nobody has to look for them. */
+/* CLOSED: the finding lists the known names, so that nobody has to search for them. */
 static void check_closed(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
 {
 	struct mor_json_iter it = mor_json_iter(object);
@@ -351,7 +351,7 @@ unsigned mor_validate(const struct mor_field *fields, const struct mor_value *va
 		check_members(&walk, fields, value);
 		return walk.count;
 	}
-	/* No object at all is as bad as an object without anything in it. */
+	/* No object is as bad as an empty object. */
 	for (const struct mor_field *f = fields; f->name; f++)
 		fatal = fatal || (f->flags & MOR_F_ANY_OF) ||
 			((f->flags & MOR_F_REQUIRED) && !f->when && !by_letter(f));

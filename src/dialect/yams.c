@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yams: external plugins of YAMS, as its specification says and as its real host, SDK and plugins behave:
- * docs/dialects/yams.md. Where the two differ both must work.
+ * docs/dialects/yams.md. If the two differ, both must work.
  */
 #include "dialect/internal.h"
 #include "dialect/yams_fields.h"
 
-#define LATE_MS 5000 /* a plugin that timed out may still answer for so long; then it is wedged */
+#define LATE_MS 5000 /* a plugin that timed out may still answer within this time; after it, it is wedged */
 
 static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = LATE_MS };
 
-/* As kg_entity_provider_v1 has it. Custom methods may be of that kind: the manifest's capabilities.kg_entities.rpc_method. */
+/* As in kg_entity_provider_v1. Custom methods may be of that kind: the manifest's
+ * capabilities.kg_entities.rpc_method. */
 static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
 
 static const struct mor_method methods[] = {
@@ -123,7 +124,7 @@ static const struct mor_quirk quirks[] = {
 	{ 0 },
 };
 
-/* The real host's own inference; it looks at the keys only. */
+/* The same rule as in the real host; it looks only at the keys. */
 static const struct mor_inferred inferred[] = {
 	{ "/capabilities/content_extraction", "content_extractor_v1" },
 	{ "/capabilities/symbol_extraction", "symbol_extractor_v1" },
@@ -152,13 +153,13 @@ const struct mor_dialect mor_dialect_yams = {
 	.example = "mortise extract /bin/ls --plugin build/plugins/elf-text",
 	.manifest = "yams-plugin.json",
 	.called = "/name",
-	/* Whole files travel as base64 inside one line. */
+	/* Whole files are sent as base64 in one line. */
 	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 256 * MOR_MIB, .queue_limit = 512 * MOR_MIB },
 	.wire = MOR_WIRE_JSONRPC_OPTIONAL | MOR_WIRE_ERROR_NULL_OK | MOR_WIRE_NULL_ID_FAILS_ONLY_CALL,
 	.life = {
 		.max_in_flight = 1,
-		/* The specification: SIGTERM 5 s after plugin.shutdown. stdin is closed before that, because no
-		 * SDK plugin exits without the end of its input. */
+		/* The specification: SIGTERM 5 s after plugin.shutdown. stdin is closed before that, because
+		 * no SDK plugin exits before its input ends. */
 		.stop = { .bye_ms = 4000, .term_ms = 5000, .kill_ms = 2000 },
 		.restart = MOR_RESTART_USUAL,
 	},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The params and results of yams. What the letter requires and real plugins leave out is MOR_F_STRICT_ONLY,
- * what they spell otherwise is `also`.
+ * The params and results of yams. What the specification requires but real plugins leave out is
+ * MOR_F_STRICT_ONLY; what they spell differently is `also`.
  */
 #include "dialect/yams_fields.h"
 
@@ -18,7 +18,8 @@ static const struct mor_field strings[] = {
 	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY },
 	{ 0 },
 };
-/* What a plugin says of itself beyond its name must never keep it from running: all of it is by the letter. */
+/* What a plugin says about itself, except its name, must never stop it from running: all these rules are for
+ * --strict. */
 static const struct mor_field content_extraction[] = {
 	{ .name = "formats",
 	  .type = MOR_T_ARRAY,

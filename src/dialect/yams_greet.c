@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yams: what its tables cannot say. The params of plugin.init, and what handshake and init answered. */
+/* yams: what its tables cannot express. The params of plugin.init, and the answers to handshake and init. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,14 +15,14 @@ static bool is_init(const struct mor_method *method)
 
 /* ---- plugin.init's params ---- */
 
-/* {"config": C} and C's own keys beside it: the SDK reads the first, plugins written against the real host
- * the others, and neither minds the rest. */
+/* {"config": C} and C's own keys beside it: the SDK reads the first, plugins written for the real host read
+ * the others. Each ignores the rest. */
 static void write_both(const struct mor_value *config, struct mor_writer *w)
 {
 	struct mor_json_iter it = mor_json_iter(config);
 
 	if (mor_json_type(mor_json_get(config, "config")) == MOR_JSON_OBJECT) {
-		mor_w_value(w, config); /* wrapped already by whoever wrote it */
+		mor_w_value(w, config); /* already wrapped by the user */
 		return;
 	}
 	mor_w_object(w);
@@ -37,8 +37,8 @@ static void write_both(const struct mor_value *config, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* Only plugin.init has params; the others must not even send {} (a plugin may refuse arguments). The letter
- * leaves no room for a quirk. */
+/* Only plugin.init has params. The others must not even send {} (a plugin may refuse arguments). With
+ * --strict the quirk is ignored. */
 static int greet(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params)
 {
 	const char *shape = peer->strict ? "spec" : peer->quirk ? peer->quirk(peer, "init_params") : NULL;
@@ -68,14 +68,14 @@ static int greet(struct mor_peer *peer, const struct mor_method *method, struct 
 
 /* ---- its answer ---- */
 
-/* Where plugins put the reason is nowhere written; these are the places seen. */
+/* No text says where plugins put the reason; these are the places we have seen. */
 static int init_answered(const struct mor_value *result, mortise_error *err)
 {
 	static const char *const members[] = { "error", "message", "reason" };
 	const struct mor_value *status = mor_json_get(result, "status"), *why = NULL;
 	char text[200];
 
-	/* The real host looks at nothing here, so "initialized", "ok" and null are all in use. */
+	/* The real host reads nothing here, so plugins use "initialized", "ok" and null. */
 	if (!mor_slice_is(mor_json_string(status), "error"))
 		return 0;
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members) && !why; i++)
@@ -110,7 +110,7 @@ static enum charset name_charset(struct mor_slice name)
 
 #define OUTSIDE_TEXT "handshake.manifest: /name \"%s\" has other characters than letters, digits and underscore"
 
-/* A hyphen is in the names of real plugins: only the letter minds it. */
+/* Real plugins have a hyphen in their names: only the specification forbids it. */
 static int check_name(struct mor_peer *peer, struct mor_slice name, mortise_error *err)
 {
 	enum charset set = name_charset(name);
@@ -124,7 +124,7 @@ static int check_name(struct mor_peer *peer, struct mor_slice name, mortise_erro
 	return 0;
 }
 
-/* MAJOR.MINOR.PATCH, and then whatever semantic versions may carry after '-' or '+'. */
+/* MAJOR.MINOR.PATCH, and what semantic versions allow after '-' or '+'. */
 static bool is_semantic(struct mor_slice version)
 {
 	unsigned dots = 0;
@@ -155,7 +155,7 @@ static int check_version(struct mor_peer *peer, struct mor_slice version, mortis
 			mor_excerpt(version, text, sizeof(text)));
 }
 
-/* The real host never looks at the handshake when there is a file; a difference is worth a word. */
+/* The real host never reads the handshake if there is a file. So a difference is only a warning. */
 static void compare_member(struct mor_peer *peer, const struct mor_value *hello, const char *member)
 {
 	struct mor_slice said = mor_json_string(mor_json_get(hello, member));
@@ -168,7 +168,7 @@ static void compare_member(struct mor_peer *peer, const struct mor_value *hello,
 		      mor_excerpt(said, a, sizeof(a)), peer->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
 }
 
-/* True when everything in `list` is announced by `identity` too. */
+/* True if `identity` announces everything in `list`. */
 static bool covers(const struct mor_peer *peer, const struct mor_value *list, const struct mor_value *identity)
 {
 	struct mor_json_iter it = mor_json_iter(list);
@@ -199,7 +199,7 @@ static void compare_interfaces(struct mor_peer *peer, const struct mor_value *he
 		      a.data, peer->dialect->manifest, (int)b.len, b.data);
 }
 
-/* Missing members warn: the real host takes the file's stem and "0.0.0" in their place. */
+/* Missing members only warn: the real host uses the file's stem and "0.0.0" instead. */
 static int hello_answered(struct mor_peer *peer, const struct mor_value *result, mortise_error *err)
 {
 	const struct mor_value *name = mor_json_get(result, "name"), *version = mor_json_get(result, "version");

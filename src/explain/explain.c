@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `mortise explain DIALECT`: one page to read, at most 100 columns wide, all of it from the table. */
+/* `mortise explain DIALECT`: one page for people, at most 100 columns wide, made from the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,12 +54,12 @@ void mor_explain_heading(struct mor_buf *out, const char *title)
 	mor_buf_byte(out, '\n');
 }
 
-/* "Label     text", wrapped behind the label. */
+/* "Label     text", wrapped after the label. */
 static void line(struct mor_buf *out, const char *label, const char *text)
 {
 	if (!text)
 		return;
-	if (18 + strcspn(text, " ") > COLUMNS) { /* a long address has the next line for itself */
+	if (18 + strcspn(text, " ") > COLUMNS) { /* a long address gets the next line alone */
 		mor_buf_printf(out, "  %s\n", label);
 		mor_explain_wrap(out, 0, 4, text);
 		return;
@@ -163,7 +163,7 @@ static void wire(const struct mor_dialect *d, struct mor_buf *out)
 
 /* ---- time, health, restart ---- */
 
-/* What happens after a time-out where the slot stays taken; all such calls of a dialect share it. */
+/* What happens after a time-out if the slot stays taken. All such calls of a dialect share it. */
 static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 {
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL);
@@ -177,7 +177,7 @@ static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 		       timing->late_ms ? mor_format_ms(timing->late_ms, limit) : "as long again");
 }
 
-/* What is special about a limit: its clock, a total, an acknowledgement, its end, the quirk that brings it in. */
+/* Special things about a limit: its clock, a total, an acknowledgement, its end, the quirk that adds it. */
 static void limit_remarks(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *text)
 {
 	static const char *const clocks[] = {
@@ -260,7 +260,7 @@ static void asked_when(const struct mor_health *h, struct mor_buf *out)
 	line(out, "Asked", text);
 }
 
-/* By the word in the answer, or by the answer alone. */
+/* Decided by the word in the answer, or by the answer alone. */
 static void verdicts(const struct mor_health *h, struct mor_buf *out)
 {
 	char text[160];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text from a dialect's table: for people, as JSON, and as OpenRPC for other people's tools. Each appends to `out`, and
- * returns 0 or the buffer's status. */
+/* Text from a dialect's table: for people, as JSON, and as OpenRPC for other tools. Each appends to `out`,
+ * and returns 0 or the buffer's status. */
 #ifndef MOR_EXPLAIN_EXPLAIN_H
 #define MOR_EXPLAIN_EXPLAIN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files of this room. */
+/* Shared by the files of this room. */
 #ifndef MOR_EXPLAIN_INSIDE_H
 #define MOR_EXPLAIN_INSIDE_H
 
@@ -13,20 +13,20 @@ const char *mor_late_text(enum mor_late late);
 typedef void mor_alternative_fn(struct mor_slice one, void *arg);
 void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg);
 
-/* False: a row that another value of its quirk would bring in. */
+/* False: a row that only another value of its quirk uses. */
 bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method);
 void mor_explain_heading(struct mor_buf *out, const char *title);
-/* The drawing, in a file of its own. */
+/* Draws the session; in a separate file. */
 void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out);
 /* Is there a message that carries [config]? */
 bool mor_explain_sends_config(const struct mor_dialect *dialect);
 /* "any other method" for "*". */
 const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor_method *method);
-/* The same, with what tells rows of one name apart: what the embedder calls it, or its part in a session. */
+/* The same, with what distinguishes rows of one name: the embedder's name for it, or its part in a session. */
 const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80]);
-/* Per-method part of `explain`, in a file of its own. */
+/* The part of `explain` for each method; in a separate file. */
 void mor_explain_methods(const struct mor_dialect *dialect, struct mor_buf *out);
-/* Text wrapped at 100 columns, every line behind `indent` blanks; the first begins at column `at`. */
+/* Text wrapped at 100 columns, every line after `indent` blanks; the first begins at column `at`. */
 void mor_explain_wrap(struct mor_buf *out, unsigned at, unsigned indent, const char *text);
 
 #endif

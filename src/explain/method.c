@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods of `mortise explain`: a row each, with its fields. */
+/* The methods of `mortise explain`: one row each, with its fields. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "explain/inside.h"
 
-#define NAME_WIDTH 26 /* of a field's name with its indentation */
+#define NAME_WIDTH 26 /* width of a field's name with its indentation */
 #define TYPE_WIDTH 28
 #define TEXT_AT (NAME_WIDTH + 1 + TYPE_WIDTH + 1)
 
@@ -65,7 +65,7 @@ static void one_field(struct mor_buf *out, unsigned indent, const struct mor_fie
 		list_fields(out, indent + 2, f->fields);
 }
 
-/* An array's elements need a line of their own only where there is something to say about them. */
+/* An array's elements get their own line only if there is something to say about them. */
 static void list_fields(struct mor_buf *out, unsigned indent, const struct mor_field *fields)
 {
 	for (const struct mor_field *f = fields; f->name; f++)
@@ -99,7 +99,7 @@ static void enders(const struct mor_dialect *d, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
-/* With blanks between the members, where the line may break. */
+/* With blanks between the members, so that the line can break. */
 static void template(const struct mor_method *m, struct mor_buf *out)
 {
 	struct mor_buf text = MOR_BUF_INIT;
@@ -142,7 +142,7 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 	mor_buf_fini(&ends);
 }
 
-/* What its answer, or the note itself, means. */
+/* The meaning of its answer, or of the notification itself. */
 static void meaning(const struct mor_method *m, struct mor_buf *out)
 {
 	const struct mor_outcome *says = mor_outcome_of(m);
@@ -190,7 +190,7 @@ const char *mor_explain_name(const struct mor_dialect *dialect, const struct mor
 	return "any method";
 }
 
-/* Does a message of this name play several parts? */
+/* Has a message of this name several roles? */
 static bool has_other_part(const struct mor_dialect *dialect, const struct mor_method *method)
 {
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
@@ -211,7 +211,7 @@ const char *mor_explain_label(const struct mor_dialect *dialect, const struct mo
 	return out;
 }
 
-/* The row before it that has told the same fields already. */
+/* An earlier row that has already shown the same fields. */
 static bool told_above(const struct mor_dialect *d, const struct mor_method *m)
 {
 	for (const struct mor_method *before = d->methods; before != m; before++)

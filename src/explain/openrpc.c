@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenRPC document (spec.open-rpc.org) from the table: for editors, generators and other people's tools. */
+/* An OpenRPC document (spec.open-rpc.org) from the table: for editors, generators and other tools. */
 #include <string.h>
 
 #include "explain/inside.h"
@@ -11,7 +11,7 @@ static void write_alternative(struct mor_slice one, void *arg)
 	mor_w_slice(arg, one);
 }
 
-/* JSON Schema has one name or a list of names; "anything" is no constraint at all. */
+/* JSON Schema has one name or a list of names; "anything" means no constraint. */
 static void type(struct mor_writer *w, unsigned mask)
 {
 	bool many = mask & (mask - 1);
@@ -28,7 +28,8 @@ static void type(struct mor_writer *w, unsigned mask)
 		mor_w_end(w);
 }
 
-/* What is required only beside a certain sibling is told in words: `required` has no conditions. */
+/* A field that is required only with a certain other field is described in words: `required` has no
+ * conditions. */
 static bool is_required(const struct mor_field *f)
 {
 	return (f->flags & MOR_F_REQUIRED) && !f->when;
@@ -45,7 +46,7 @@ static void required(struct mor_writer *w, const struct mor_field *fields)
 
 	for (const struct mor_field *f = fields; f->name; f++)
 		any = any || (is_member(f) && is_required(f));
-	if (!any) /* draft 4 wants at least one name in the list */
+	if (!any) /* draft 4 requires at least one name in the list */
 		return;
 	mor_w_key(w, "required");
 	mor_w_array(w);
@@ -86,7 +87,7 @@ static void describe_field(struct mor_writer *w, const struct mor_field *f)
 	mor_buf_printf(&text, "%s%s%s%s%s%s", f->doc ? f->doc : "", f->when ? " (required with " : "",
 		       f->when ? f->when : "", f->when ? ")" : "", f->also ? "; also spelled " : "", f->also ? f->also : "");
 	if (mor_buf_failed(&text) && !w->out->status)
-		w->out->status = text.status; /* a description cut short would go unnoticed */
+		w->out->status = text.status; /* nobody would notice a description that was cut */
 	mor_w_key(w, "description");
 	mor_w_slice(w, mor_buf_view(&text));
 	mor_buf_fini(&text);
@@ -120,8 +121,8 @@ static void schema(struct mor_writer *w, const struct mor_field *f)
 
 /* ---- methods: rows that share a name are one ---- */
 
-/* The next row of the same side that goes over the wire under the same name, beginning with `after` itself where it is
- * NULL: "lifecycle" is sent for several reasons. */
+/* The next row of the same side with the same name on the wire, or the first row if `after` is NULL:
+ * "lifecycle" is sent for several reasons. */
 static const struct mor_method *same_name(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *after)
 {
 	for (const struct mor_method *row = after ? after + 1 : d->methods; row->name; row++)
@@ -138,7 +139,7 @@ static const struct mor_field *find_field(const struct mor_field *fields, const 
 	return NULL;
 }
 
-/* A param that only some of the rows have can be left out. */
+/* A param that only some rows have is optional. */
 static bool in_all(const struct mor_dialect *d, const struct mor_method *m, const char *name)
 {
 	for (const struct mor_method *row = same_name(d, m, NULL); row; row = same_name(d, m, row)) {
@@ -170,7 +171,7 @@ static void param(struct mor_writer *w, const struct mor_field *f, bool must)
 	mor_w_end(w);
 }
 
-/* Required ones first: the meta-schema does not ask for it, but generators do. */
+/* Required ones first: the meta-schema does not require that, but generators do. */
 static void params(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
 {
 	mor_w_key(w, "params");
@@ -185,7 +186,7 @@ static void params(struct mor_writer *w, const struct mor_dialect *d, const stru
 	mor_w_end(w);
 }
 
-/* Without fields: anything, or nothing for what is never answered. */
+/* Without fields: anything; or nothing, if there is never an answer. */
 static void result(struct mor_writer *w, const struct mor_method *m)
 {
 	const struct mor_field whole = { .name = "result",
@@ -256,7 +257,7 @@ int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
 	}
 	mor_w_key(&w, "methods");
 	mor_w_array(&w);
-	/* "*" is no method: a document names what it can, and each name once. */
+	/* "*" is not a method: a document lists the names that it knows, each once. */
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (strcmp(m->name, "*") != 0 && mor_dialect_is_first(dialect, m))
 			method(&w, dialect, m);

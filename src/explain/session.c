@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session as `mortise explain` draws it: two life lines, the messages between them in the order of a real session,
- * whatever the order of the table. */
+/* Draws the session for `mortise explain`: two life lines, and the messages between them in the order of a
+ * real session, not of the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,9 +30,9 @@ static void message(struct mor_buf *out, const char *text, bool to_plugin)
 	arrow(out, to_plugin);
 }
 
-/* ---- one message and what it brings ---- */
+/* ---- one message and its answer ---- */
 
-/* The members an answer may have, as many as fit the lane: a reminder, not the list (that is below). */
+/* The members an answer may have, as many as fit: a reminder. The full list is below. */
 static void draw_answer(const struct mor_method *m, const char *remark, struct mor_buf *out)
 {
 	char names[LANE] = "";
@@ -60,7 +60,7 @@ static void draw_named(const struct mor_dialect *d, enum mor_role role, const ch
 	}
 }
 
-/* What notifications add to a call, drawn once for the dialect: pieces, then its end. */
+/* What notifications add to a call, drawn once per dialect: pieces, then its end. */
 static void draw_notes(const struct mor_dialect *d, const struct mor_method *m, bool again, struct mor_buf *out)
 {
 	bool first = m->settle == MOR_BY_FIRST;
@@ -102,7 +102,7 @@ static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, 
 	message(out, text, m->from == MOR_FROM_HOST);
 }
 
-/* All rows of a role on one side; returns how many there were. */
+/* All rows of a role on one side; returns their number. */
 static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role, const char *remark, bool again,
 			  struct mor_buf *out)
 {
@@ -169,7 +169,7 @@ static void conversation(const struct mor_dialect *d, struct mor_buf *out)
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL, true, out);
 }
 
-/* Who asks for work itself is drawn with what it sends to end it. */
+/* If the plugin asks for work, this is drawn with the message that ends the work. */
 static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
 {
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL, false, out);
@@ -177,7 +177,7 @@ static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
 	draw_named(d, MOR_ROLE_FINISH, "", "", out);
 }
 
-/* How often the plugin is asked how it is; 0: never, or on occasions only. */
+/* How often the plugin is asked for its health; 0: never, or only on special occasions. */
 static uint32_t asked_ms(const struct mor_dialect *d)
 {
 	return d->watchdog ? d->watchdog->every_ms : d->health ? d->health->every_ms : 0;
@@ -239,7 +239,7 @@ static void draw_session(const struct mor_dialect *d, struct mor_buf *out)
 	stop(d, out);
 }
 
-/* The first row stands for all: a process gets one of them. */
+/* The first row stands for all: a process gets only one of them. */
 static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_buf *out)
 {
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL), *other = m;

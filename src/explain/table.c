@@ -74,7 +74,7 @@ static const struct mor_bit_name method_names[] = {
 
 /* ---- writing ---- */
 
-/* Leaves out what the table leaves out. */
+/* Leaves out absent parts of the table. */
 static void text(struct mor_writer *w, const char *key, const char *value)
 {
 	if (value)
@@ -96,7 +96,7 @@ static void alternatives(struct mor_writer *w, const char *key, const char *list
 	mor_w_end(w);
 }
 
-/* Masks as lists of names: numbers would tie readers to our headers. */
+/* Masks as lists of names: numbers would force readers to use our headers. */
 static void bits(struct mor_writer *w, const char *key, const struct mor_bit_name *names, unsigned set)
 {
 	mor_w_key(w, key);
@@ -269,7 +269,7 @@ static void offer(struct mor_writer *w, const struct mor_offer *o)
 	mor_w_end(w);
 }
 
-/* What a dialect has no use for is left out. */
+/* Parts that a dialect does not have are left out. */
 static void parts(struct mor_writer *w, const struct mor_dialect *d)
 {
 	if (d->health)
@@ -317,7 +317,7 @@ static void quirks(struct mor_writer *w, const struct mor_quirk *q)
 	mor_w_end(w);
 }
 
-/* A limit of 0 is written as what it stands for, so that readers need not know our conventions. */
+/* A limit of 0 is written as the value it stands for, so that readers need not know our rules. */
 static void head(struct mor_writer *w, const struct mor_dialect *d)
 {
 	static const char *const shapes[] = { "session", "one_call", "one_run" };

@@ -26,26 +26,27 @@
 
 struct mor_extract;
 
-#define MOR_EXTRACT_MAX_SIZE ((uint64_t)190 << 20) /* its base64 still fits the dialect's 256 MiB */
+#define MOR_EXTRACT_MAX_SIZE ((uint64_t)190 << 20) /* its base64 still fits into the dialect's 256 MiB */
 
-/* What is wanted. */
+/* What the user wants. */
 struct mor_extract_args {
 	const char *const *files;            /* "-" is stdin                                    */
 	size_t file_count;
-	struct mor_text_list plugins;        /* who extracts; of several the most confident ... */
+	/* plugins that extract; of several, the most confident one gets the file ... */
+	struct mor_text_list plugins;
 	const char *const *command;          /* ... and this command line, or NULL              */
 	struct mor_text_list options;        /* KEY=VALUE for extractor.extract                 */
 	uint32_t jobs;                       /* processes per plugin; 0: one per processor      */
 	uint32_t retries;
 	const char *source;                  /* "bytes" or "path"                               */
-	const char *mime, *extension;        /* of all files; NULL: each one's own              */
-	const char *output;                  /* a file, or NULL or "-": stdout                  */
-	uint64_t max_size;                   /* of a file that is sent as bytes                 */
-	bool metadata;                       /* before the content, where text is printed       */
+	const char *mime, *extension;        /* for all files; NULL: found for each file */
+	const char *output;                  /* a file, or NULL or "-": stdout */
+	uint64_t max_size;                   /* limit for a file that is sent as bytes */
+	bool metadata;                       /* printed before the content, in text output */
 	const struct mor_plugin_args *plugin;
 };
 
-/* All of it, results and errors told. Returns the exit code. */
+/* The whole run; results and errors are printed. Returns the exit code. */
 int mor_extract_run(struct mor_console *console, const struct mor_extract_args *args);
 
 /* One plugin of the command line. */
@@ -53,8 +54,8 @@ struct mor_extract_plugin {
 	struct mor_extract *extract;
 	const char *typed;          /* as the user named it, or NULL: a command */
 	mortise_pool *pool;
-	struct mor_doc *described;  /* once it has greeted us: interfaces, capabilities */
-	bool refused;               /* it cannot be used, and others go on without it; said on stderr */
+	struct mor_doc *described;  /* known after its greeting: interfaces, capabilities */
+	bool refused;               /* it cannot be used, and the others go on; reported on stderr */
 };
 
 enum mor_extract_supports { MOR_EXTRACT_SUPPORTS_ASKED, MOR_EXTRACT_SUPPORTS_NO, MOR_EXTRACT_SUPPORTS_UNKNOWN, MOR_EXTRACT_SUPPORTS_YES };
@@ -64,19 +65,19 @@ struct mor_extract_answer {
 	struct mor_extract_plugin *extractor;
 	enum mor_extract_supports verdict;
 	double confidence;
-	const char *mime; /* as it is asked about and sent: the kind's, or this plugin's own word for the same */
+	const char *mime; /* as we ask for it and send it: the kind's type, or this plugin's own word for it */
 };
 
 /* Files of one MIME type and extension. */
 struct mor_extract_kind {
 	struct mor_extract_kind *next;
 	struct mor_extract *extract;
-	char *found;                   /* the type as libmagic or --mime says it */
-	char *mime;                    /* the same as YAMS calls it */
+	char *found;                   /* the type from libmagic or --mime */
+	char *mime;                    /* the same type in YAMS' words */
 	char *extension;
-	size_t pending;                /* answers still awaited */
-	const struct mor_extract_answer *best; /* NULL: nobody takes it */
-	struct mor_extract_job *waiting;       /* until the last answer is there */
+	size_t pending;                /* answers that are still missing */
+	const struct mor_extract_answer *best; /* NULL: no plugin takes it */
+	struct mor_extract_job *waiting;       /* jobs that wait for the last answer */
 	struct mor_extract_answer answers[]; /* one per plugin */
 };
 
@@ -87,14 +88,14 @@ struct mor_extract_job {
 	struct mor_extract_job *next; /* in a kind's waiting list */
 	enum mor_extract_job_state state;
 	const char *path;     /* as typed; "-" is stdin */
-	struct mor_buf data;  /* the content, where it is sent as bytes */
-	char *mime;           /* as it was found; once it has been routed, as it is sent */
+	struct mor_buf data;  /* the content, if it is sent as bytes */
+	char *mime;           /* as found; after routing, as it is sent */
 	char *extension;
-	struct mor_extract_plugin *extractor; /* who got it */
+	struct mor_extract_plugin *extractor; /* the plugin that got it */
 	int64_t begun_ms;
-	size_t cost;          /* bytes held by it and by the queue */
-	struct mor_buf row;   /* what goes to stdout */
-	mortise_error err;    /* code 0: it went well */
+	size_t cost;          /* bytes held by the job and by the queue */
+	struct mor_buf row;   /* output for stdout */
+	mortise_error err;    /* code 0: no error */
 	char *err_data;
 };
 
@@ -110,11 +111,11 @@ struct mor_extract {
 	struct mor_extract_kind *kinds;
 	struct mor_extract_job *ring;     /* the window; file i is in ring[i % window] */
 	size_t window, file_count;
-	size_t started, printed;  /* files */
+	size_t started, printed;  /* numbers of files */
 	size_t busy, cost, cost_limit;
 	int last_exit_code;       /* of a file that failed */
 	bool headed;              /* a heading was printed: a blank line comes before the next */
-	bool stopping;            /* callbacks have nothing to say any more */
+	bool stopping;            /* the run is ending: callbacks do nothing */
 	mortise_error fatal;      /* a plugin that cannot be used at all; code 0: none */
 	char *fatal_data;
 };
@@ -127,21 +128,21 @@ void mor_extract_job_prepare(struct mor_extract_job *job);
 int mor_extract_job_params(struct mor_extract_job *job, struct mor_buf *out);
 
 /* kind.c */
-/* Plugins that have refused and still run: they have nothing to do any more. Outside callbacks. */
+/* Stops plugins that refused but still run: they have nothing to do. Call it outside callbacks. */
 void mor_extract_stop_refused(struct mor_extract *x);
-/* Has the job sent to whom it belongs, now or when the answers are there. */
+/* Sends the job to the right plugin, now or when the answers are there. */
 void mor_extract_kind_route(struct mor_extract_job *job);
 void mor_extract_kinds_free(struct mor_extract *x);
 
 /* run.c */
 void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin *extractor);
 void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Its answer or error is final; from now on it waits for its turn to be printed. */
+/* The answer or error is final. From now on the job waits for its turn to be printed. */
 void mor_extract_job_settle(struct mor_extract_job *job);
-const char *mor_extract_job_name(const struct mor_extract_job *job); /* for texts */
+const char *mor_extract_job_name(const struct mor_extract_job *job); /* used in texts */
 
 /* row.c */
-/* The answer into job->row, or an error into job->err. */
+/* Writes the answer into job->row, or an error into job->err. */
 void mor_extract_job_take_reply(struct mor_extract_job *job, const mortise_reply *reply);
 void mor_extract_job_print(struct mor_extract_job *job);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One file on its way in. Whatever is wrong with it becomes the job's error, with the kind that its cause
- * deserves: not_found for what is not there, input for the rest.
+ * Reads one file. Every problem becomes the job's error, with a fitting kind: not_found for a missing file,
+ * input for the rest.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ int mor_extract_magic_open(struct mor_extract *x, mortise_error *err)
 
 /* ---- extension ---- */
 
-/* "libfoo.so.6.1" is a shared object: versions are no extensions. */
+/* "libfoo.so.6.1" is a shared object: versions are not extensions. */
 static size_t without_version(const char *name, size_t len)
 {
 	size_t end = len;
@@ -40,7 +40,7 @@ static size_t without_version(const char *name, size_t len)
 	return len;
 }
 
-/* The last one, with its dot, in lower case; "" where there is none. */
+/* The last one, with its dot, in lower case; "" if there is none. */
 static char *extension_of(const char *path)
 {
 	const char *name = mor_base_name(path), *dot;
@@ -56,7 +56,7 @@ static char *extension_of(const char *path)
 	return extension;
 }
 
-/* "elf" and ".elf" mean the same; on the wire it has its dot. */
+/* "elf" and ".elf" mean the same; messages have the dot. */
 static char *given_extension(const char *given)
 {
 	size_t len = strlen(given);
@@ -74,8 +74,8 @@ static char *given_extension(const char *given)
 
 /* ---- content ---- */
 
-/* Streams are read to their end, which may block: only those the user made for us, never a FIFO that
- * happens to lie among the files. */
+/* Streams are read to their end, which may block. So we read only streams that the user made for us, never a
+ * FIFO that happens to be among the files. */
 static bool is_stream(const char *path)
 {
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
@@ -91,7 +91,7 @@ static void fail_too_large(struct mor_extract_job *job)
 		     is_stream(job->path) ? "" : "; --source path sends its name instead");
 }
 
-/* One byte over the limit is enough to know; the rest of an endless stream is left alone. */
+/* One byte over the limit is enough to know. The rest of an endless stream is not read. */
 static void read_stream(struct mor_extract_job *job)
 {
 	int fd = strcmp(job->path, "-") == 0 ? STDIN_FILENO : open(job->path, O_RDONLY | O_CLOEXEC);
@@ -152,7 +152,7 @@ static void read_bytes(struct mor_extract_job *job)
 		job->data = (struct mor_buf){ .data = data, .len = len, .cap = len };
 }
 
-/* What the plugin will open by itself: find out now whether that can work at all. */
+/* The plugin will open this file itself. We check now whether that can work. */
 static void look_at_path(struct mor_extract_job *job)
 {
 	struct stat info;
@@ -176,7 +176,7 @@ static char *mime_of(struct mor_extract_job *job)
 
 	if (x->args->mime)
 		return mor_strdup(x->args->mime);
-	/* By name where there is one: libmagic tells programs from libraries by the file's mode, too. */
+	/* By name if there is one: libmagic also uses the file's mode to tell programs from libraries. */
 	if (is_stream(job->path))
 		mime = magic_buffer(x->magic, job->data.data, job->data.len);
 	else
@@ -206,7 +206,7 @@ void mor_extract_job_prepare(struct mor_extract_job *job)
 
 /* ---- params ---- */
 
-/* What the user gives wins over what we found out. The specification has neither type nor extension here: the real
+/* The user's options win over what we found. The specification has no type or extension here, but the real
  * host sends them. */
 static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 {
@@ -226,7 +226,7 @@ static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* The content is encoded straight into the message and given back, so that it is held once only. */
+/* The content is encoded directly into the message and then freed, so that memory holds it only once. */
 static int write_source(struct mor_extract_job *job, struct mor_buf *out)
 {
 	char *path;
@@ -237,7 +237,8 @@ static int write_source(struct mor_extract_job *job, struct mor_buf *out)
 		mor_buf_fini(&job->data);
 		return mor_buf_text(out, "\"},\"options\":");
 	}
-	/* Absolute: a plugin runs in a directory of its own. Links stay as they are, their names tell more. */
+	/* Absolute, because a plugin runs in its own directory. Links are not resolved: their names say
+	 * more. */
 	path = *job->path == '/' ? strdup(job->path) : NULL;
 	if (*job->path != '/') {
 		char *here = getcwd(NULL, 0);

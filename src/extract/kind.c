@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which plugin takes which kind of file. All plugins are asked about a kind at the same time, when its first
- * file comes; files of that kind wait until the last answer is there, later ones go straight on.
+ * Decides which plugin takes which kind of file. When the first file of a kind comes, all plugins are asked
+ * at the same time. Files of that kind wait for the last answer. Later files go on at once.
  */
 #include <ctype.h>
 #include <string.h>
@@ -22,9 +22,9 @@ static const struct mor_value *plugin_abilities(const struct mor_extract_plugin 
 	return mor_json_at(mor_doc_root(e->described), "/capabilities/content_extraction");
 }
 
-/* ---- may it be used at all ---- */
+/* ---- can the plugin be used? ---- */
 
-/* Real plugins forget to announce it; capabilities say the same. */
+/* Real plugins forget to announce the interface. The capabilities say the same. */
 static bool has_interface(const struct mor_extract_plugin *e)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(mor_doc_root(e->described), "interfaces"));
@@ -55,7 +55,7 @@ static bool others_remain(const struct mor_extract *x)
 	return false;
 }
 
-/* Every file would fail with the same, so it is told once. The last plugin takes the run with it. */
+/* Every file would fail with the same error, so it is reported once. If no plugin is left, the run ends. */
 static void refuse_plugin(struct mor_extract_plugin *e, const mortise_error *error, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -74,7 +74,7 @@ static void refuse_plugin(struct mor_extract_plugin *e, const mortise_error *err
 		mor_note_slice(x->console, mor_buf_view(&text));
 }
 
-/* Names what it has: most often the wrong plugin was typed. */
+/* The text names what the plugin has: most often the user typed the wrong plugin. */
 static void refuse_interface(struct mor_extract_plugin *e, mortise_plugin *plugin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
@@ -93,8 +93,8 @@ void mor_extract_stop_refused(struct mor_extract *x)
 			mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
 }
 
-/* A plugin that has said who it is may still have refused plugin.init: then it is not ready, and its error is that.
- * One that died or fell silent over the question itself may do better with a file. */
+/* A plugin that has said who it is may still have refused plugin.init. Then it is not ready, and that is its
+ * error. A plugin that died or fell silent on this question may still work with a file. */
 static bool is_greeted(const struct mor_extract_plugin *e, mortise_plugin *plugin, const mortise_reply *reply)
 {
 	if (reply->status == MORTISE_OK)
@@ -103,11 +103,11 @@ static bool is_greeted(const struct mor_extract_plugin *e, mortise_plugin *plugi
 	       (mortise_plugin_state(plugin) == MORTISE_READY || reply->status == MORTISE_ECRASHED || reply->status == MORTISE_ETIMEOUT);
 }
 
-/* The first answer of a plugin, whatever it is, tells whether it came through its greeting. */
+/* The first answer of a plugin, good or bad, shows whether its greeting worked. */
 static void get_to_know(struct mor_extract_plugin *e, const mortise_reply *reply)
 {
 	struct mor_extract *x = e->extract;
-	mortise_plugin *plugin = reply->plugin; /* NULL: no worker came through its greeting */
+	mortise_plugin *plugin = reply->plugin; /* NULL: no worker finished its greeting */
 	char *json = NULL;
 
 	if (e->described || e->refused || x->fatal.code)
@@ -120,14 +120,14 @@ static void get_to_know(struct mor_extract_plugin *e, const mortise_reply *reply
 			refuse_interface(e, plugin);
 		return;
 	}
-	/* Not greeted. */
+	/* No greeting has worked. */
 	e->described = mor_doc_free(e->described);
 	refuse_plugin(e, reply->error, reply->error_data);
 }
 
 /* ---- types ---- */
 
-/* What libmagic and others say, and what YAMS makes of it. Anything else stays, in lower case. */
+/* Type names from libmagic and others, and the YAMS names for them. Other names stay, in lower case. */
 static const struct {
 	const char *found, *normal;
 } mime_names[] = {
@@ -163,7 +163,8 @@ static const char *listed_word(const struct mor_value *array, const char *word)
 	return NULL;
 }
 
-/* How the plugin itself lists this type: as YAMS does, as it was found, or by another word that means the same. */
+/* The name that the plugin itself lists for this type: the YAMS name, the name found, or another word for
+ * it. */
 static const char *own_mime(const struct mor_extract_answer *answer)
 {
 	const struct mor_value *formats = mor_json_get(plugin_abilities(answer->extractor), "formats");
@@ -180,7 +181,7 @@ static const char *own_mime(const struct mor_extract_answer *answer)
 
 /* ---- one answer ---- */
 
-/* Where extractor.supports says nothing: what the manifest says. */
+/* If extractor.supports gives no answer, the manifest decides. */
 static void judge_by_capabilities(struct mor_extract_answer *answer)
 {
 	const struct mor_value *can = plugin_abilities(answer->extractor);
@@ -204,13 +205,13 @@ static void tell_no_answer(const struct mor_extract_answer *answer, const mortis
 	struct mor_console *console = answer->kind->extract->console;
 
 	if (console->strict)
-		mor_note(console, "%swarning%s: %s: extractor.supports gives no answer, and the specification requires one: the "
+		mor_note(console, "%swarning%s: %s: extractor.supports gives no answer, but the specification requires one: the "
 			 "capabilities of the handshake decide", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
 			 mortise_plugin_name(reply->plugin));
 }
 
-/* Any failure to answer leaves the manifest to decide: -32601 and -32602 as the specification has them, -32603
- * as hand-written plugins answer what they do not know, and silence. */
+/* After any failure to answer, the manifest decides: -32601 and -32602 as in the specification, -32603 as
+ * hand-written plugins answer to unknown questions, and silence. */
 static void take_answer(struct mor_extract_answer *answer, const mortise_reply *reply)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -231,7 +232,7 @@ static void take_answer(struct mor_extract_answer *answer, const mortise_reply *
 
 /* ---- all answers ---- */
 
-/* A clear yes beats a guess; then confidence; then the order of the command line. */
+/* A clear yes wins over a guess, then the higher confidence, then the order on the command line. */
 static void choose_plugin(struct mor_extract_kind *kind)
 {
 	const struct mor_extract_answer *best = NULL;
@@ -248,7 +249,7 @@ static void choose_plugin(struct mor_extract_kind *kind)
 	kind->best = best;
 }
 
-/* With one plugin its formats are worth telling; with several the line would be endless. */
+/* With one plugin we list its formats; with several the line would be too long. */
 static void fail_untaken(struct mor_extract_job *job)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf formats = MOR_BUF_INIT;
@@ -278,7 +279,7 @@ static void deliver_job(struct mor_extract_job *job, struct mor_extract_kind *ki
 	mor_extract_job_settle(job);
 }
 
-/* A no to YAMS' word for the type is none yet where the plugin lists it by another. */
+/* A "no" to the YAMS name of the type is not final if the plugin lists the type under another name. */
 static bool ask_again(struct mor_extract_answer *answer)
 {
 	const char *word = answer->verdict == MOR_EXTRACT_SUPPORTS_NO ? own_mime(answer) : NULL;
@@ -290,7 +291,7 @@ static bool ask_again(struct mor_extract_answer *answer)
 	return ask_one(answer, &err) == 0;
 }
 
-/* A fatal error leaves the waiting jobs where they are: the run is over. */
+/* After a fatal error the waiting jobs stay: the run is over. */
 static void on_supports(const mortise_reply *reply, void *arg)
 {
 	struct mor_extract_answer *answer = arg;
@@ -327,7 +328,8 @@ static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 	struct mor_extract_kind *kind = answer->kind;
 	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_supports, .arg = answer };
 
-	/* Both, always: real plugins answer -32602 when one is missing. By the letter "" is no extension. */
+	/* Always both: real plugins answer -32602 if one is missing. By the specification "" is not an
+	 * extension. */
 	mor_w_object(&w);
 	mor_w_pair(&w, "mime_type", answer->mime);
 	if (*kind->extension || !kind->extract->args->plugin->strict)
@@ -375,7 +377,7 @@ static struct mor_extract_kind *new_kind(struct mor_extract_job *job)
 	return kind;
 }
 
-/* One that ran out of memory while it was made has no names and is never found again. */
+/* A kind that ran out of memory while it was made has no names, and is never found again. */
 static bool is_kind(const struct mor_extract_kind *kind, const struct mor_extract_job *job)
 {
 	return kind->found && kind->mime && kind->extension && strcmp(kind->found, job->mime) == 0 &&

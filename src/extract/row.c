@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer becomes on stdout: the text itself, or one JSON line. */
+/* Turns an answer into output: the text itself, or one JSON line. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@ static void pair_or_null(struct mor_writer *w, const char *name, const struct mo
 		mor_w_null(w);
 }
 
-/* Every member is always there, null where the plugin gave none: columns do not move. */
+/* Every member is always there, null if the plugin gave none, so that columns do not move. */
 static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct mor_value *result, struct mor_slice content)
 {
 	struct mor_writer w = { .out = &job->row };
@@ -59,7 +59,7 @@ static void metadata_lines(struct mor_extract_job *job, const struct mor_value *
 		mor_buf_byte(&job->row, '\n');
 }
 
-/* The content as it is; only the end of the last line is ours, for the next heading. */
+/* The content as it is. We only end its last line, for the next heading. */
 static void text_row(struct mor_extract_job *job, const struct mor_value *result, struct mor_slice content)
 {
 	if (job->extract->args->metadata)
@@ -141,7 +141,7 @@ static void failed_row(struct mor_extract_job *job, const struct mor_report *rep
 	mor_out(job->extract->console, mor_buf_view(&job->row));
 }
 
-/* A failure is told on stderr in both forms; a machine that reads rows also gets one. */
+/* A failure is printed on stderr in both formats. With --json there is also a row for it. */
 void mor_extract_job_print(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;

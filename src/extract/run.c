@@ -17,7 +17,7 @@
 #include "console/signals.h"
 
 #define COST_PER_WORKER ((size_t)256 << 20)
-#define COST_WORKERS 2                  /* bytes under way beyond which no further file is read: what so many may have */
+#define COST_WORKERS 2                  /* no further file is read while this many bytes are in work */
 #define REDRAW_MS 200
 
 /* ---- jobs ---- */
@@ -27,7 +27,7 @@ const char *mor_extract_job_name(const struct mor_extract_job *job)
 	return strcmp(job->path, "-") == 0 ? "standard input" : job->path;
 }
 
-/* The slot in the ring stays taken until the row is printed: that is what bounds the rows that wait. */
+/* The slot in the ring stays taken until the row is printed. That limits the number of waiting rows. */
 void mor_extract_job_settle(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
@@ -52,7 +52,7 @@ void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *for
 	mor_fail(&job->err, code, "%s", text);
 }
 
-/* Once we are stopping, calls end as cancelled; nobody is to be told file by file. */
+/* While we stop, calls end as cancelled. That is not reported for each file. */
 static void on_extract(const mortise_reply *reply, void *arg)
 {
 	struct mor_extract_job *job = arg;
@@ -83,7 +83,7 @@ void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin
 		mor_extract_job_settle(job);
 }
 
-/* Reading happens here, one file after the other, and may fail here: such a job is settled at once. */
+/* Files are read here, one after the other. If reading fails, the job ends at once. */
 static void start_job(struct mor_extract *x, const char *path)
 {
 	struct mor_extract_job *job = &x->ring[x->started++ % x->window];
@@ -113,7 +113,7 @@ static void clear_job(struct mor_extract_job *job)
 
 /* ---- the loop ---- */
 
-/* Bounded twice: by the number of files, and by their bytes. A single file over the limit still goes alone. */
+/* Two limits: the number of files, and their bytes. A single file over the limit is still sent, alone. */
 static void fill_window(struct mor_extract *x)
 {
 	while (x->started < x->file_count && x->started - x->printed < x->window &&
@@ -121,7 +121,7 @@ static void fill_window(struct mor_extract *x)
 		start_job(x, x->args->files[x->started]);
 }
 
-/* In the order of the command line: the oldest job holds back those that finished before it. */
+/* In the order of the command line: rows wait for the oldest job. */
 static void print_done(struct mor_extract *x)
 {
 	while (x->printed < x->started && x->ring[x->printed % x->window].state == MOR_EXTRACT_JOB_DONE) {
@@ -150,13 +150,13 @@ static void work_files(struct mor_extract *x)
 		if (run_is_over(x))
 			return;
 		mor_progress_draw(&x->console->progress);
-		/* Files that failed on the way in leave room for others: no need to wait. */
+		/* Files that failed while reading leave room for others, so we do not wait. */
 		if (x->busy)
 			mortise_host_wait(x->runner.host, x->console->progress.on ? REDRAW_MS : -1);
 	}
 }
 
-/* All pools get their order before any is waited for, so that their graces run side by side. */
+/* All pools get the order to stop before we wait for any of them, so that their grace times run in parallel. */
 static int finish_run(struct mor_extract *x)
 {
 	mortise_json data = { x->fatal_data, x->fatal_data ? strlen(x->fatal_data) : 0 };
@@ -168,7 +168,8 @@ static int finish_run(struct mor_extract *x)
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mor_runner_stop_pool(&x->runner, x->extractors[i].pool);
 	if (mor_signals_count() || x->fatal.code)
-		mor_out_end(x->console, false, 0); /* half of it is nothing; what is to be said goes to stdout */
+		/* half an output is useless; stdout is used for the report */
+		mor_out_end(x->console, false, 0);
 	if (mor_signals_count())
 		return mor_report_interrupted(x->console, mor_signals_exit_code());
 	if (x->fatal.code)
@@ -180,7 +181,7 @@ static int finish_run(struct mor_extract *x)
 
 /* ---- set-up ---- */
 
-/* The files of extract are YAMS plugins' business: a bare script or command speaks that. */
+/* extract is made for YAMS plugins: a script or command without a manifest speaks yams. */
 static const char *choose_dialect(const struct mor_extract *x, const struct mor_manifest *resolved)
 {
 	if (x->args->plugin->dialect)
@@ -188,7 +189,7 @@ static const char *choose_dialect(const struct mor_extract *x, const struct mor_
 	return strcmp(resolved->dialect, "plain") == 0 ? "yams" : NULL;
 }
 
-/* Never more processes than files; the pool starts fewer if fewer are busy. */
+/* Never more processes than files. The pool starts fewer if fewer are busy. */
 static uint32_t worker_count(const struct mor_extract *x)
 {
 	size_t count = x->args->jobs ? x->args->jobs : mor_processors();
@@ -237,7 +238,7 @@ static int add_extractors(struct mor_extract *x, mortise_error *err)
 	return r;
 }
 
-/* Parsed back into a tree that is asked for each file which of its own options are overridden. */
+/* The options are parsed into a tree. For each file we ask it which of the file's own options are replaced. */
 static int take_options(struct mor_extract *x, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -253,7 +254,7 @@ static int take_options(struct mor_extract *x, mortise_error *err)
 	return r;
 }
 
-/* Nobody means to have a file replaced by its own text. */
+/* No user wants a file to be replaced by its own text. */
 static int check_output(const struct mor_extract *x, mortise_error *err)
 {
 	struct stat out, in;
@@ -278,10 +279,11 @@ static int open_output(struct mor_extract *x, mortise_error *err)
 	return r == MORTISE_ENOTFOUND ? mor_fail(err, MORTISE_EINPUT, "--output %s", err->text) : r;
 }
 
-/* The plugins' manifests are judged before the output is opened: a slip must not empty a file. */
+/* The manifests are checked before the output is opened: a mistake must not empty a file. */
 static int prepare_run(struct mor_extract *x, mortise_error *err)
 {
-	/* A crash here is a bad file's fault, rarely the plugin's: however many there are, the rest goes on. */
+	/* A crash is usually caused by a bad file, not by the plugin. So the run goes on after any number of
+	 * crashes. */
 	static const char *const defaults[] = { "restart.intensity=64", "restart.cap=200ms", NULL };
 	int r = take_options(x, err);
 
@@ -296,13 +298,14 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	if (r < 0)
 		return r;
 	x->window = 2 * (size_t)worker_count(x) * x->extractor_count + 2;
-	/* With one more file of MOR_EXTRACT_MAX_SIZE that is still less than what a pool of so many workers lets wait. */
+	/* Together with one more file of MOR_EXTRACT_MAX_SIZE this is still less than what a pool with so
+	 * many workers queues. */
 	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
 	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
 	return x->ring ? 0 : mor_fail_memory(err);
 }
 
-/* The pools go first: their last callbacks still look at jobs and kinds. */
+/* The pools are freed first: their last callbacks still use jobs and kinds. */
 static void clean_up_run(struct mor_extract *x)
 {
 	for (size_t i = 0; i < x->extractor_count; i++) {

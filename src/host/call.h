@@ -32,11 +32,11 @@ struct mor_value;
 enum mor_call_state {
 	MOR_CALL_IDLE,    /* in the spare list                                                       */
 	MOR_CALL_QUEUED,  /* waits for the plugin to be ready and for a slot                         */
-	MOR_CALL_WRITING, /* given to the link                                                       */
+	MOR_CALL_WRITING, /* given to the link */
 	MOR_CALL_SENT,    /* its last byte is written: the time limit runs                           */
 	MOR_CALL_TAKEN,   /* in no list: about to be sent or settled                                 */
-	MOR_CALL_LATE,    /* settled (time-out, cancel), but its slot is kept: nobody is told any more */
-	MOR_CALL_DOOMED   /* its process has ended; its turn to be told comes in a later dispatch     */
+	MOR_CALL_LATE,    /* settled (time-out, cancel), but its slot is kept; nobody is told any more */
+	MOR_CALL_DOOMED   /* its process has ended; its callback comes in a later dispatch */
 };
 
 enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BYE, MOR_FOR_CANCEL };
@@ -46,7 +46,7 @@ struct mortise_call {
 	struct mortise_call *chain;   /* in the id table */
 	mortise_plugin *plugin;
 	const struct mor_method *method; /* the row; never NULL */
-	char *name;                   /* wire method: short_name, or memory of its own */
+	char *name;                   /* wire method: short_name, or separate memory */
 	char short_name[40];
 	enum mor_call_state state;
 	enum mor_call_purpose purpose;
@@ -57,56 +57,59 @@ struct mortise_call {
 	uint64_t older;               /* link->older when its last byte was written */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
-	bool acked, no_slot;          /* no_slot: a ping that may go out beside a call */
-	bool in_hand;                 /* a frame on the stack is about to end it: whoever ends the plugin leaves it to that one */
-	bool reached;                 /* the plugin may have seen some of it; of what is being written: known at its end */
-	int64_t due_ms;               /* when its state's time is up; 0: never */
+	bool acked, no_slot;          /* no_slot: a ping that may be sent beside a call */
+	/* a function up the stack is about to end it: code that ends the plugin leaves it to that function */
+	bool in_hand;
+	/* the plugin may have seen some of it; while it is written: known at its end */
+	bool reached;
+	int64_t due_ms;               /* when the time of its state is over; 0: never */
 	struct mor_task cancel_task;
 	mortise_reply_fn *on_reply;
 	void *arg;
 	struct mor_buf params;        /* only while queued */
-	/* What a call keeps when it is used again; last. Set for due_ms or earlier: it is not touched when a call ends,
-	 * nor when its limit moves further away, so that nearly no call costs more than a comparison. */
+	/* Kept when a call struct is used again; last member. The timer is set for due_ms or earlier. It is
+	 * not touched when a call ends or its limit moves further away, so that nearly no call costs more
+	 * than a comparison. */
 	struct mor_timer timer;
 };
 
-/* How a call ends. Everything is borrowed for the length of mor_call_settle(). */
+/* How a call ends. Everything is borrowed during mor_call_settle(). */
 struct mor_verdict {
 	int status;
 	bool keep;                    /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
-	struct mor_slice next;        /* MORTISE_PAGES: what the next page's params have */
-	bool said; /* EREMOTE that stands in the result ("ok": false), not an error response */
+	struct mor_slice next;        /* MORTISE_PAGES: params of the next page */
+	bool said; /* EREMOTE inside the result ("ok": false), not an error response */
 };
 
 /* ---- call.c: beginning ---- */
 
-/* mortise_call_start() behind its checks: the options are our own. */
+/* mortise_call_start() after its checks: the options are our own. */
 int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *opt,
 		   mortise_call **ret_call, mortise_error *err);
 /* Internal calls (greeting, ping, bye) skip the queue. `params` may be absent. */
 int mor_call_internal(mortise_plugin *plugin, const struct mor_method *method, enum mor_call_purpose purpose,
 		      struct mor_slice params, mortise_error *err);
-/* Tells the plugin that nobody waits for it any longer, where its dialect has a message for that. */
+/* Tells the plugin that nobody waits for it any longer, if its dialect has a message for that. */
 void mor_call_send_cancel(mortise_call *call);
 
 /* ---- send.c: into the link ---- */
 
-/* 0, or why a call would be refused whatever it is: released, FAILED, or being stopped. */
+/* 0, or why every call would be refused: released, FAILED, or being stopped. */
 int mor_call_check_running(mortise_plugin *plugin, mortise_error *err);
-/* Sends it now, or lets it wait; starts the plugin where that is needed. On failure it is in no list. */
+/* Sends it now, or lets it wait; starts the plugin if needed. On failure it is in no list. */
 int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *err);
 /* Hands the call to the link. On failure nothing has changed. */
 int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err);
-/* Sends what the slots allow. Called whenever a slot, the state or the health changes. */
+/* Sends what the slots allow. Called when a slot, the state or the health changes. */
 void mor_call_pump(mortise_plugin *plugin);
-/* The link's pipe has taken so many bytes since the start. */
+/* The link's pipe has taken this many bytes since the start. */
 void mor_call_written(mortise_plugin *plugin, uint64_t total);
 
 /* ---- answer.c: what came ---- */
 
-/* An answer arrived: result or error, judged by the row (ok, why, fields) before it is settled. */
+/* An answer arrived: result or error. The row judges it (ok, why, fields) before it is settled. */
 void mor_call_answer(mortise_call *call, const struct mor_message *message);
 /* The rule behind mor_method.ok. */
 bool mor_says_failure(const char *ok, const struct mor_value *value);
@@ -118,37 +121,37 @@ void mor_call_piece(mortise_call *call, struct mor_slice data);
 /* The last callback. keep_slot: the plugin may still answer, so the call stays as a ghost (LATE). */
 void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool keep_slot);
 void mor_call_fail(mortise_call *call, const mortise_error *error);
-/* May the plugin still answer after the call is over? Then its slot stays taken. */
+/* May the plugin still answer after the end of the call? Then its slot stays taken. */
 bool mor_call_keeps_slot(const mortise_call *call);
 /* Ends a ghost: its slot is free again. */
 void mor_call_release(mortise_call *call);
 /* The only call in flight that still waits for an answer, or NULL. */
 mortise_call *mor_call_only(mortise_plugin *plugin);
-/* How long it may take from now on: until its acknowledgement, where it owes one, else until its answer. */
+/* The time limit from now on: until its acknowledgement, if one is missing, else until its answer. */
 uint32_t mor_call_limit_ms(const mortise_call *call);
-/* The call's time is up in `in_ms` from now (0: no limit). */
+/* The call's time is over in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
 /* The first call that is not written to its end: where it has no queue_ms, its time limit runs from the last byte that the plugin
  * took. Else one that reads nothing would be waited for without end. */
 void mor_call_watch_writing(mortise_plugin *plugin);
-/* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
+/* Removes it from its list, its slot and the id table. After that only the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call);
-/* Out of the queue, where it waits in one. */
+/* Removes it from the queue, if it waits there. */
 void mor_call_leave_queue(mortise_call *call);
-/* Gives back one that is in no list: recycled, or freed with its timer. */
+/* Gives back a call that is in no list: kept for reuse, or freed with its timer. */
 void mor_call_recycle(mortise_host *host, mortise_call *call);
 void mor_call_free(mortise_host *host, mortise_call *call);
 void mor_call_free_spares(mortise_host *host);
 
 /* ---- doom.c: ending together ---- */
 
-/* Takes what runs (and, if asked, what waits) out of the plugin's hands, ghosts included, so that a new
- * process can begin; then the state changes; then they fail. In that order, because callbacks start calls. */
+/* Takes running calls (and, if asked, waiting ones) and ghosts away from the plugin, so that a new process
+ * can begin. Then the state changes, then the calls fail. The order matters, because callbacks start calls. */
 void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too);
 void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict);
-/* Fails what waits. */
+/* Fails the calls that wait. */
 void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verdict);
-/* Tells at once whom that has left for later. */
+/* Calls the callbacks at once that were left for later. */
 void mor_call_end_dooms(mortise_plugin *plugin);
 
 #endif

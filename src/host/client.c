@@ -25,7 +25,7 @@ static bool greets(const mortise_plugin *plugin)
 	return plugin->dialect->serve;
 }
 
-/* Answered where there is somebody to answer; then the session is over. */
+/* Answered if somebody can get the answer; then the session is over. */
 __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin, const struct mor_message *message,
 							  struct mor_batch *batch, const char *format, ...)
 {
@@ -96,7 +96,7 @@ void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, st
 	mor_timer_stop(&plugin->hello_timer);
 	mor_doc_free(plugin->life.hello);
 	plugin->life.hello = NULL;
-	/* Without memory describe will not show it; that is all. */
+	/* Without memory, describe will not show it. There is no other harm. */
 	(void)mor_doc_parse(answer, 0, 0, &plugin->life.hello, NULL);
 	plugin->session.hello = plugin->life.hello ? mor_doc_root(plugin->life.hello) : NULL;
 	mor_event_full(plugin, &event);

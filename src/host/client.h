@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plugins that call and are served: their greeting, one request at a time, ends that are no death. What of it applies
- * is said by fields of the dialect; for any other plugin these functions do nothing and allow everything.
+ * Plugins that call and are served: their greeting, one request at a time, ends that do not count as deaths.
+ * Fields of the dialect say what applies. For any other plugin these functions do nothing and allow
+ * everything.
  */
 #ifndef MOR_HOST_CLIENT_H
 #define MOR_HOST_CLIENT_H
@@ -19,21 +20,21 @@ struct mor_method;
 
 /* The time limit of the plugin's own greeting begins. */
 void mor_client_await_hello(mortise_plugin *plugin);
-/* May this request or note be heard yet, or still? false: it was a breach, and that has been seen to. */
+/* Is this request or note allowed now? false: it was a breach, which has been handled. */
 bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 		       struct mor_batch *batch);
 void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer);
-/* As mor_client_admits(), of the one place for such requests; asked() takes it. */
+/* Like mor_client_admits(), for the one place for such requests; asked() takes it. */
 bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 			  struct mor_batch *batch);
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
 /* DONE came. true: it ended something, tell the embedder. */
 bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *message);
-/* An end that is no death (restart.clean), and where the plugin goes after it. */
+/* An end that does not count as a death (restart.clean), and the plugin's next state. */
 bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how);
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure);
-/* The fault is answered as JSON-RPC has it, and the session goes on. */
+/* The fault is answered as in JSON-RPC, and the session goes on. */
 void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const char *text);
 
 #endif

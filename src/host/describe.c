@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise_plugin_describe(): all that can be said of a plugin, as one JSON object. */
+/* mortise_plugin_describe(): everything known about a plugin, as one JSON object. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -23,7 +23,7 @@ static void pair_text(struct mor_writer *w, const char *name, const char *text)
 	mor_w_pair(w, name, text && *text ? text : NULL);
 }
 
-/* The manifest on disk wins over what the plugin says of itself. */
+/* The manifest on disk wins over what the plugin says about itself. */
 static const struct mor_value *fact_of(const mortise_plugin *plugin, const char *name)
 {
 	const struct mor_value *value = mor_json_get(plugin->session.manifest, name);
@@ -139,7 +139,7 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* In the words of the level that is in force: what nobody enforces is null. */
+/* In the words of the level in force: a rule that is not enforced is null. */
 static void permissions(const mortise_plugin *plugin, const char *level, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -154,7 +154,7 @@ static void permissions(const mortise_plugin *plugin, const char *level, struct 
 		mor_w_pair_raw(w, "policy", mor_buf_view(&json));
 }
 
-/* What is in force while it runs; before that, what was asked for. */
+/* While it runs: what is in force. Before that: what was asked for. */
 static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	static const struct {

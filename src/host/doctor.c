@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise_doctor(): facts, judged by the table, and each level really tried on a program that does nothing. */
+/* mortise_doctor(): facts, judged by the table, and each level tried with a program that does nothing. */
 #include "host/doctor.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int spawn_version(const char *program, int out, pid_t *ret)
 	return r;
 }
 
-/* To the end or to the time limit. false: it passed. */
+/* Waits for its end or the time limit. false: the time is over. */
 static bool read_answer(int fd, char *out, size_t size)
 {
 	int64_t until = mor_clock_ms() + VERSION_MS;
@@ -113,7 +113,7 @@ static void find_program(const char *name, char out[80])
 
 /* ---- levels ---- */
 
-/* Not deduced from the facts: done. */
+/* Really tried, not derived from the facts. */
 static bool try_level(const char *level, char rung[12], mortise_error *err)
 {
 	static const char *const argv[] = { "/bin/true", NULL };
@@ -147,7 +147,7 @@ static void find_kernel(struct mor_doctor_facts *f)
 void mor_doctor_find(struct mor_doctor_facts *f)
 {
 	struct rlimit files = { 0 };
-	char fault[MOR_PROGRAM_FAULT]; /* try_level() tells it */
+	char fault[MOR_PROGRAM_FAULT]; /* try_level() reports it */
 
 	*f = (struct mor_doctor_facts){ .helper = mor_helper_find(NULL, fault) };
 	find_kernel(f);
@@ -229,7 +229,7 @@ static void write_landlock(struct mor_writer *w, int abi)
 	mor_w_end(w);
 }
 
-/* Every rule is meant to be held by two; these are not. */
+/* Every rule should be enforced by two layers; these are not. */
 static void write_single(struct mor_writer *w, const struct mor_doctor_facts *f, bool t1)
 {
 	char text[240];

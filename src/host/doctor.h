@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files behind mortise_doctor(). */
+/* Shared by the files behind mortise_doctor(). */
 #ifndef MOR_HOST_DOCTOR_H
 #define MOR_HOST_DOCTOR_H
 
@@ -10,7 +10,7 @@
 
 #include "policy/probe.h"
 
-/* What was found, before anybody judges it. */
+/* What was found, before it is judged. */
 struct mor_doctor_facts {
 	char kernel[80];
 	int kernel_major, kernel_minor;
@@ -24,21 +24,21 @@ struct mor_doctor_facts {
 	char rung[12]; /* of level guarded */
 	char python[80], node[80]; /* "/usr/bin/python3 3.11.2", or "" */
 	const char *helper;
-	mortise_error helper_error; /* code 0: it is there, of our version, and runs a program */
+	mortise_error helper_error; /* code 0: it exists, has our version, and runs a program */
 };
 void mor_doctor_find(struct mor_doctor_facts *ret);
 
 enum mor_doctor_finding { MOR_FOUND_OK, MOR_FOUND_LIMITED, MOR_FOUND_MISSING };
 
-/* One line of the table: what it is, what rests on it, what is lost without it, what to do. `judge` writes what was
- * found, and may replace the remedy by one that fits. */
+/* One line of the table: what it is, what needs it, what is lost without it, what to do. `judge` writes what
+ * was found, and may replace the remedy by a better one. */
 struct mor_doctor_check {
 	const char *name, *title, *promise, *without, *remedy;
 	enum mor_doctor_finding (*judge)(const struct mor_doctor_facts *facts, char found[160], const char **remedy);
 };
 extern const struct mor_doctor_check mor_doctor_checks[]; /* ends with a NULL name */
 
-/* "Python 3.11.2" of `program --version`, cut to its first line. false: it did not answer in time. */
+/* "Python 3.11.2" of `program --version`, only its first line. false: it did not answer in time. */
 bool mor_doctor_version(const char *program, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of `mortise doctor`: what was found, judged, and what it means. */
+/* The table of `mortise doctor`: judges what was found and explains it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define FLOOR_MAJOR 6
 #define FLOOR_MINOR 1
 #define LANDLOCK_FLOOR 2
-#define LANDLOCK_BEST 6 /* 7 adds records for the audit log only */
+#define LANDLOCK_BEST 6 /* ABI 7 only adds records for the audit log */
 #define FDS_PER_PLUGIN 5
 #define FOUND 160
 
@@ -55,7 +55,7 @@ static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND],
 	return s->killable && s->sync_wake ? MOR_FOUND_OK : MOR_FOUND_LIMITED;
 }
 
-/* The nearest reason that a person can do something about. */
+/* The first reason that a person can change. */
 static const char *userns_remedy(const struct mor_doctor_facts *f)
 {
 	if (f->userns_clone == 0)
@@ -113,7 +113,7 @@ static judged judge_cgroup(const struct mor_doctor_facts *f, char found[FOUND], 
 	else
 		snprintf(found, FOUND, "delegated; cgroup.kill: %s; controllers: %s", c->kill ? "yes" : "no",
 			 *c->controllers ? c->controllers : "none");
-	return MOR_FOUND_OK; /* nothing rests on it */
+	return MOR_FOUND_OK; /* nothing needs it */
 }
 
 static judged judge_pipes(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that end together: with their process, their plugin or their queue. They may be many, so their last callbacks come in
- * slices: what a dispatch has no time for waits in a doom, with the error that it is about. From outside a dispatch
- * (a plugin is released) all of them come at once.
+ * Calls that end together: with their process, their plugin or their queue. There may be many, so their last
+ * callbacks come in slices: those that a dispatch has no time for wait in a doom, with their error. Outside
+ * a dispatch (a plugin is released) all of them come at once.
  */
 #include <assert.h>
 
@@ -23,7 +23,8 @@ struct mor_doom {
 
 /* ---- taking them ---- */
 
-/* Ours (greeting, ping, goodbye) go to the front: what follows from them is about this process, and cannot wait. */
+/* Our own calls (greeting, ping, goodbye) go to the front: their results are about this process, and cannot
+ * wait. */
 void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too)
 {
 	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
@@ -143,7 +144,8 @@ void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const s
 {
 	if (end_some(plugin->host, taken, verdict))
 		return;
-	/* A plugin that is gone has no later; and without memory they come at once, long as it takes. */
+	/* For a plugin that is gone there is no later time. Without memory they also come at once, however
+	 * long it takes. */
 	if (plugin->gone || doom(plugin, taken, verdict) < 0)
 		end_all(plugin->host, taken, verdict);
 }
@@ -171,7 +173,7 @@ void mor_call_end_dooms(mortise_plugin *plugin)
 		struct mor_verdict verdict = verdict_of(doom);
 
 		end_all(plugin->host, &doom->calls, &verdict);
-		if (!doom->busy) /* else one of its own callbacks has released the plugin */
+		if (!doom->busy) /* otherwise one of its own callbacks has released the plugin */
 			end_doom(doom);
 	}
 }

@@ -27,11 +27,12 @@ static inline void mor_embedder_leave(mortise_host **host)
 	(*host)->in_callback--;
 }
 
-/* To the end of the scope we are in the embedder's code: functions that run the loop are refused meanwhile. */
+/* Until the end of the scope we are in the embedder's code: functions that run the loop are refused
+ * meanwhile. */
 #define MOR_EMBEDDER(host) \
 	__attribute__((cleanup(mor_embedder_leave), unused)) mortise_host *entered_ = mor_embedder_enter(host)
 
-/* events.c: what the embedder is told besides replies. Nothing of a plugin that is gone. */
+/* events.c: what the embedder is told besides replies. Nothing about a plugin that is gone. */
 void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char *text);
 void mor_event_full(mortise_plugin *plugin, mortise_event *event);
 void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)

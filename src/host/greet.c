@@ -57,7 +57,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name, mortise_status_text(r));
 	else
 		r = mor_call_internal(plugin, row, MOR_FOR_GREETING, params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
-	if (r < 0 && plugin->state == MORTISE_GREETING) /* else whoever taps has stopped it */
+	if (r < 0 && plugin->state == MORTISE_GREETING) /* otherwise the tap has stopped it */
 		refuse_greeting(plugin, &error, (struct mor_slice){ 0 }, true);
 }
 
@@ -66,8 +66,8 @@ void mor_greet_begin(mortise_plugin *plugin)
 	greet_with(plugin, next_row(plugin->dialect, NULL));
 }
 
-/* What a plugin that nobody has named calls itself. It goes into texts only, never into paths, so anything
- * printable will do. */
+/* The name that a plugin gives itself, if nobody else has named it. It is used only in texts, never in
+ * paths, so any printable text is fine. */
 static void take_name(mortise_plugin *plugin)
 {
 	const char *at = plugin->dialect->called;
@@ -81,7 +81,7 @@ static void take_name(mortise_plugin *plugin)
 		plugin->session.name = plugin->said_name;
 }
 
-/* Keeps the result: describe and later hooks look at it. */
+/* Keeps the result: describe and later hooks read it. */
 static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
@@ -108,13 +108,14 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 	return r < 0 ? mor_fail_prefix(err, plugin->session.name) : 0;
 }
 
-/* A plugin that says no has been understood: only what it does not know how to answer is tolerated. */
+/* A plugin that says no has understood: only answers of a plugin that does not know the method are
+ * tolerated. */
 static bool tolerable(const mortise_plugin *plugin, const struct mor_method *row, const struct mor_verdict *verdict)
 {
 	if (verdict->said)
 		return false;
 	if (plugin->session.strict && !(row->flags & MOR_M_TOLERANT))
-		return false; /* no specification has an INIT that may be missing */
+		return false; /* no specification allows a missing INIT */
 	if (row->flags & MOR_M_TOLERANT)
 		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
 	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;
@@ -127,7 +128,7 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 	mortise_error error;
 
 	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->life.greeting != row)
-		return; /* it died or is being stopped: told elsewhere */
+		return; /* it died or is being stopped: reported elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
 		refuse_greeting(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));

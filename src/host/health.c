@@ -29,13 +29,13 @@ static bool is_wanted(const mortise_plugin *plugin, unsigned flag)
 	return plugin->health.asks & flag;
 }
 
-/* Something is under way; pings that take no slot do not count. */
+/* Something is running; pings that take no slot do not count. */
 static bool is_busy(const mortise_plugin *plugin)
 {
 	return plugin->in_flight || !mor_list_empty(&plugin->queue);
 }
 
-/* The call that the plugin works on: what it can have read by now. NULL: none. */
+/* The call that the plugin works on: it can have read this call by now. NULL: none. */
 static const mortise_call *running(const mortise_plugin *plugin)
 {
 	MOR_LIST_EACH(node, after, &plugin->flight) {
@@ -54,7 +54,7 @@ static bool is_running(const mortise_plugin *plugin, int64_t id)
 	return call && call->state == MOR_CALL_SENT;
 }
 
-/* True: that is news. */
+/* True: this is new. */
 static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason)
 {
 	struct mor_health_state *health = &plugin->health;
@@ -68,7 +68,7 @@ static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, co
 	return changed && healthy >= 0;
 }
 
-/* `method`: whose answer says so; NULL: we do. */
+/* `method`: the method whose answer says so; NULL: we say it. */
 static void tell_health(mortise_plugin *plugin, const char *reason, const char *method)
 {
 	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method,
@@ -92,7 +92,7 @@ static bool send_ping(mortise_plugin *plugin)
 
 	if (!row || plugin->life.health.pinging || plugin->state != MORTISE_READY)
 		return false;
-	/* One that does not answer while it works finds one ping afterwards, not a heap of them. */
+	/* A plugin that does not answer while it works finds one ping afterwards, not many. */
 	if (is_wanted(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed && !plugin->life.health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
@@ -159,7 +159,7 @@ void mor_health_after_timeout(mortise_plugin *plugin)
 
 /* ---- verdicts ---- */
 
-/* The word itself, and the whole answer where it says more: that is where plugins put the reason. */
+/* The word itself, and the whole answer if it says more: plugins put the reason there. */
 static const char *say_reason(const struct mor_value *answer, struct mor_slice whole, const char *word, char out[256])
 {
 	char more[160];
@@ -171,7 +171,7 @@ static const char *say_reason(const struct mor_value *answer, struct mor_slice w
 	return out;
 }
 
-/* A word that is neither good nor bad warns when it is new, not at every ping. */
+/* A word that is neither good nor bad causes a warning when it is new, not at every ping. */
 static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
 	const struct mor_health *rule = plugin->dialect->health;
@@ -196,7 +196,7 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 		mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .method = row->name });
 }
 
-/* Pings that were given up and are not waited for any longer: an answer that still comes is told as dropped. */
+/* Pings that were given up: a late answer is reported as dropped. */
 static void forget_late(mortise_plugin *plugin)
 {
 	MOR_LIST_EACH(node, after, &plugin->flight) {
@@ -207,7 +207,7 @@ static void forget_late(mortise_plugin *plugin)
 	}
 }
 
-/* Is silence a fault? Not beside a call, as long as nothing shows that this plugin can do two things at once. */
+/* Is silence a fault? Not beside a call, unless this plugin has shown that it can do two things at once. */
 static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 {
 	if (!is_wanted(plugin, MOR_ASK_LEARN))
@@ -215,7 +215,7 @@ static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 	return plugin->life.last_sign_ms > ping->sent_ms || (is_busy(plugin) && !plugin->life.health.learned);
 }
 
-/* Whoever reads this wants to know why, and how to prevent it. */
+/* The reader wants to know why, and how to prevent it. */
 static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 {
 	const struct mor_quirk *quirk = mor_dialect_quirk(plugin->dialect, MOR_QUIRK_WATCHDOG);
@@ -243,7 +243,7 @@ static void ping_missed(mortise_plugin *plugin, const mortise_call *ping, const 
 	plugin->life.health.misses++;
 	mark_health(plugin, 0, "silent", why->text, NULL);
 	if (plugin->life.health.misses > most)
-		forget_late(plugin); /* nobody kills it: they must not pile up */
+		forget_late(plugin); /* nobody kills it, so pings must not pile up */
 	if (!is_wanted(plugin, MOR_ASK_KILL) || plugin->life.health.misses < most)
 		return;
 	explain_kill(plugin, &error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Health: pings by the dialect's rules, and what their answers mean. Being unhealthy is a mark with a reason and a time;
- * whether it also kills is the dialect's business.
+ * Health: pings by the dialect's rules, and the meaning of their answers. "Unhealthy" is a mark with a
+ * reason and a time. The dialect decides whether it also kills.
  */
 #ifndef MOR_HOST_HEALTH_H
 #define MOR_HOST_HEALTH_H
@@ -16,7 +16,8 @@
 struct mor_method;
 struct mor_verdict;
 
-/* When the plugin is asked how it is, and what silence means: the dialect's health and watchdog as one mask. */
+/* When the plugin is asked for its health, and what silence means: the dialect's health and watchdog as one
+ * mask. */
 enum mor_ask {
 	MOR_ASK_FIRST = 1,
 	MOR_ASK_AFTER_TIMEOUT = 2,
@@ -31,12 +32,12 @@ struct mor_health_state {
 	int64_t since_ms;     /* since when that is so                              */
 	char status[32], reason[256];
 	bool unimplemented;   /* -32601: never asked again                          */
-	unsigned asks;        /* enum mor_ask, less what the quirk `watchdog` takes */
+	unsigned asks;        /* enum mor_ask, minus what the quirk `watchdog` removes */
 	uint32_t every_ms;
 	struct mor_timer timer;
 };
 
-/* What of it is about one process. */
+/* The part that belongs to one process. */
 struct mor_health_life {
 	bool asked;
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
@@ -47,14 +48,14 @@ struct mor_health_life {
 };
 
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */
-/* Its process is gone, or will be. true: that is news, to be told once the state has moved. */
+/* Its process is gone, or will be. true: this is new; report it after the state has moved. */
 bool mor_health_ended(mortise_plugin *plugin, const char *why);
 void mor_health_tell_ended(mortise_plugin *plugin, const char *why);
-/* Before calls are sent: true when a ping was sent first and they must wait. */
+/* Called before calls are sent: true if a ping was sent first and they must wait. */
 bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next);
 void mor_health_after_timeout(mortise_plugin *plugin);
 void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict);
-/* A ping that was given up has been answered after all. */
+/* A ping that was given up has been answered late. */
 void mor_health_late(mortise_call *call);
 /* Any message is a sign of life. */
 void mor_health_heard(mortise_plugin *plugin);

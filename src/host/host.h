@@ -31,8 +31,9 @@ struct mor_dialect;
 struct mortise_host {
 	struct mor_loop *loop;
 	struct mor_owner *owner;
-	bool is_copy;                /* in a forked child, being freed: nobody is told, nothing outside is touched */
-	unsigned in_callback;        /* how deep we are in the embedder's code: see embedder.h */
+	/* a copy in a forked child, being freed: nobody is told, and nothing outside is touched */
+	bool is_copy;
+	unsigned in_callback;        /* how many callbacks of the embedder are on the stack: see embedder.h */
 	mortise_event_fn *on_event;
 	void *arg;
 	mortise_tap_fn *tap;
@@ -43,9 +44,9 @@ struct mortise_host {
 	unsigned spare_count;
 	struct mor_buf compose;      /* the message being written; reused */
 	mor_link_make_fn *make_link;
-	const struct mor_dialect *dialect; /* one more than the registry has, or NULL: tests bring theirs */
+	const struct mor_dialect *dialect; /* one dialect more than the registry has, or NULL: for tests */
 	uint32_t random;             /* jitter of the backoff */
-	char *helper;                /* where mortise-jail is; NULL: where it was installed */
+	char *helper;                /* path of mortise-jail; NULL: where it was installed */
 };
 
 /* For tests: a virtual clock and another kind of link. */
@@ -57,7 +58,8 @@ int mor_host_check_thread(const mortise_host *host, mortise_error *err);
 int mor_host_fail_thread(mortise_error *err);
 /* The same, and MORTISE_ECALLBACK inside a callback or dispatch. */
 int mor_host_check_outside(const mortise_host *host, mortise_error *err);
-/* For ways out: as mor_host_check_thread(), but a forked child may free its copy, which is made harmless first. */
+/* For ways out: like mor_host_check_thread(), but a forked child may free its copy, which is made harmless
+ * first. */
 int mor_host_check_leaving(mortise_host *host);
 
 #endif

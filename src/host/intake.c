@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define KEEP_BYTES (64 * 1024) /* a larger buffer is given back once it is empty */
-#define UNASKED 4 /* what a message counts for that answers nobody: such floods are limited by their writer alone */
+#define KEEP_BYTES (64 * 1024) /* a larger buffer is freed when it is empty */
+#define UNASKED 4 /* the cost of a message that answers no call: only its writer limits such floods */
 
 void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct mor_link_options *opt)
 {
@@ -28,7 +28,7 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 
 	bool json = mor_json_valid(frame, in->opt->envelope_flags, in->opt->max_depth, NULL);
 
-	/* No id: it cannot be told from a stray print that happens to begin with a bracket. */
+	/* No id: it could be printed text that happens to begin with a bracket. */
 	if (message->id_int <= 0 && !in->opt->every_fault) {
 		in->link->events->on_noise(in->link->arg, frame, frame.len);
 		return;
@@ -47,7 +47,7 @@ static void deliver_unescaped(struct mor_intake *in, struct mor_message *message
 		in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be read: out of memory");
 }
 
-/* Returns what it counts for. */
+/* Returns its cost. */
 static unsigned frame_arrived(struct mor_intake *in, struct mor_slice frame)
 {
 	struct mor_message message = { .id_int = -1 };
@@ -90,7 +90,7 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 
-/* What the deframer has found at the beginning of the window. Returns what it counts for. */
+/* Handles what the deframer has found at the beginning of the window. Returns its cost. */
 static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item, const char *window, size_t len)
 {
 	if (kind == MOR_ITEM_FRAME)
@@ -106,7 +106,7 @@ static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct m
 	return UNASKED;
 }
 
-/* Hands on the items that stand in the window, as many as may be at once. Returns how much of it is used up. */
+/* Hands on the items in the window, as many as allowed at once. Returns how many bytes are used. */
 static size_t consume(struct mor_intake *in, const char *window, size_t len)
 {
 	unsigned count = 0;
@@ -156,7 +156,7 @@ void mor_intake_resume(struct mor_intake *in, bool at_eof)
 {
 	in->ended |= at_eof;
 	in->done += consume(in, in->pending.data + in->done, in->pending.len - in->done);
-	if (in->dead || in->more) /* what is used up is dropped in one go: it may be many slices of a large buffer */
+	if (in->dead || in->more) /* used bytes are removed in one step: a large buffer may have many slices */
 		return;
 	mor_buf_consume(&in->pending, in->done);
 	in->done = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations. A result that says `keep` opens one: from then on INPUT rows may be called, until a turn ends without
- * saying so. Its total is counted from the first `keep`, so that no plugin holds its user for ever; the end is announced
- * in time and kills.
+ * Conversations. A result with `keep` opens one: from then on INPUT rows may be called, until a turn ends
+ * without `keep`. The total time counts from the first `keep`, so that no plugin keeps its user for ever.
+ * Its end is announced before and kills the plugin.
  */
 #ifndef MOR_HOST_KEEP_H
 #define MOR_HOST_KEEP_H
@@ -29,11 +29,11 @@ struct mor_keep_life {
 	int64_t since_ms;
 };
 
-/* Does this result, or this note's params, ask for a further turn? */
+/* Does this result, or these params of a note, ask for a further turn? */
 bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value);
 /* A user's call of a row with `keep` has ended. */
 void mor_keep_settled(mortise_plugin *plugin, bool keep);
-/* Its process is gone, or will be. true: a conversation ended with it, to be told once the state has moved. */
+/* Its process is gone, or will be. true: a conversation ended with it; report it after the state has moved. */
 bool mor_keep_ended(mortise_plugin *plugin);
 void mor_keep_tell_ended(mortise_plugin *plugin, const char *why);
 /* 0, or MORTISE_EINPUT: there is no session for this INPUT row. */

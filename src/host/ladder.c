@@ -7,8 +7,8 @@
 #include "host/plugin.h"
 #include "host/template.h"
 
-/* What is left of the time that the specification grants. It counts from the end of its stdin, which comes late where the
- * plugin is slow to read what stands before it; who has not read that by now will not get it. */
+/* The rest of the time that the specification promises. It counts from the end of its stdin, which comes
+ * late if the plugin reads slowly. Bytes that it has not read by now are dropped. */
 static uint32_t held_ms(mortise_plugin *plugin)
 {
 	int64_t rest;
@@ -48,8 +48,8 @@ static uint32_t until_term(const mortise_plugin *plugin)
 	return rest > 0 ? (uint32_t)rest : 0;
 }
 
-/* Goodbyes go out in table order, the next one when the one before is answered (a note: at once). True when
- * there is an answer worth waiting for. */
+/* Goodbyes are sent in table order, the next one when the one before is answered (a note: at once). True if
+ * there is an answer to wait for. */
 static bool say_bye(mortise_plugin *plugin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
@@ -78,7 +78,8 @@ void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 	if (rung == MOR_RUNG_BYE) {
 		plugin->life.rung = rung;
 		answered = say_bye(plugin);
-		if (!plugin->life.link || plugin->life.rung != MOR_RUNG_BYE) /* whoever taps may have ended it, or climbed further */
+		/* the tap may have ended it, or gone further */
+		if (!plugin->life.link || plugin->life.rung != MOR_RUNG_BYE)
 			return;
 		if (answered) {
 			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
@@ -105,7 +106,8 @@ void mor_ladder_bye_answered(mortise_call *bye)
 
 	if (plugin->state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link || plugin->life.end_seen)
 		return;
-	/* A note is "answered" when it is written; it has not been waited for, and a request may have followed it. */
+	/* A note counts as answered when it is written. Nobody waited for it, and a request may have
+	 * followed it. */
 	if (bye->method != plugin->life.bye || (plugin->life.bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
 		return;
 	if (!say_bye(plugin) && plugin->life.rung == MOR_RUNG_BYE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stop ladder: the dialect's goodbyes, the end of stdin, SIGTERM, SIGKILL, each with its grace. When to begin, and
- * what follows the end, is decided in supervise.c.
+ * The steps of a stop: the dialect's goodbyes, the end of stdin, SIGTERM, SIGKILL, each with its grace time.
+ * supervise.c decides when to begin and what follows the end.
  */
 #ifndef MOR_HOST_LADDER_H
 #define MOR_HOST_LADDER_H
@@ -10,7 +10,7 @@
 
 enum mor_rung { MOR_RUNG_NONE, MOR_RUNG_BYE, MOR_RUNG_INPUT, MOR_RUNG_TERM, MOR_RUNG_KILL };
 
-/* To this rung, and on from there as the graces pass. */
+/* Goes to this step, and on from there when the grace times are over. */
 void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung);
 void mor_ladder_bye_answered(mortise_call *bye);
 

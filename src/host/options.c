@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Option structs begin with their size, which is the caller's ABI version. A shorter one is filled up
- * with zeroes; a longer one is taken only if what we do not know is zero, so that an option we cannot
- * honour is refused, not ignored.
+ * Option structs begin with their size, which is the caller's ABI version. A shorter one is filled with
+ * zeroes. A longer one is accepted only if the part that we do not know is zero: so an option that we cannot
+ * support is refused, not ignored.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "host/options.h"
 
-/* No tail padding, or a new field would hide inside the old size. */
+/* No padding at the end, or a new field would hide inside the old size. */
 #define NO_TAIL_PADDING(type, last) \
 	_Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type)
 NO_TAIL_PADDING(mortise_host_options, jail_helper);

@@ -7,8 +7,8 @@
 
 #include <mortise/mortise.h>
 
-/* The caller's struct, of the size that its header had -> ours. NULL: all zero. MORTISE_EINVAL where it asks for what we
- * do not know. */
+/* Copies the caller's struct, of the size in its header, to ours. NULL: all zero. MORTISE_EINVAL if it asks
+ * for something that we do not know. */
 int mor_import_options(const void *given, void *ret, size_t known_size, mortise_error *err);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a host is: one thread's, of the process that made it. Plugins hold on to this, too: they may outlive their host.
+ * The owner of a host: one thread of the process that made it. Plugins share it, because they may outlive
+ * their host.
  *
- * It lies on a page of its own that the kernel empties in a forked child, so that there the question costs no system call:
- * a host without a thread is a copy. Its memory is the child's, but its processes, its descriptors' queues and what lies
- * on disk are its parent's.
+ * It is on a separate page that the kernel clears in a forked child, so that the check costs no system call:
+ * a host without a thread is a copy. The child owns its memory, but its processes, the queues of its
+ * descriptors and its files belong to the parent.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ struct mor_owner *mor_owner_new(void)
 
 	if (owner == MAP_FAILED)
 		return NULL;
-	/* Where the kernel cannot do this, the pid below still keeps a child from doing harm when it frees. */
+	/* If the kernel cannot do this, the pid below still prevents harm when a child frees it. */
 	(void)madvise(owner, sizeof(*owner), MADV_WIPEONFORK);
 	owner->thread = pthread_self();
 	owner->pid = getpid();
@@ -33,7 +34,7 @@ struct mor_owner *mor_owner_ref(struct mor_owner *owner)
 
 void mor_owner_unref(struct mor_owner *owner)
 {
-	/* In a copy the count is gone, and the page with the process. */
+	/* In a copy the count is gone, and the page is freed with the process. */
 	if (owner && !mor_owner_is_copy(owner) && --owner->refs == 0)
 		munmap(owner, sizeof(*owner));
 }

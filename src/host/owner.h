@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a host is: one thread's, of the process that made it. Hosts and plugins share one of these, because a plugin's
- * handle may outlive its host.
+ * The owner of a host: one thread of the process that made it. Hosts and plugins share one of these, because
+ * a plugin's handle may outlive its host.
  */
 #ifndef MOR_HOST_OWNER_H
 #define MOR_HOST_OWNER_H
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct mor_owner {
-	_Atomic pthread_t thread; /* 0, which is nobody's: a copy in a forked child */
+	_Atomic pthread_t thread; /* 0 belongs to nobody: a copy in a forked child */
 	pid_t pid;
 	unsigned refs;
 };
@@ -27,7 +27,7 @@ static inline bool mor_owner_is_us(const struct mor_owner *owner)
 	return atomic_load_explicit(&owner->thread, memory_order_relaxed) == pthread_self();
 }
 
-/* Are we a child that was forked from the host's process? A system call: for ways out only. */
+/* Are we a child forked from the host's process? A system call: use it only on ways out. */
 bool mor_owner_is_copy(const struct mor_owner *owner);
 
 #endif

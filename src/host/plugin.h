@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin as the embedder holds it: what it is, how it is, and what it has under way. It outlives its processes; they
- * begin and end in supervise.h.
+ * A plugin as the embedder holds it: what it is, its state, and its running calls. It outlives its
+ * processes, which begin and end in supervise.h.
  */
 #ifndef MOR_HOST_PLUGIN_H
 #define MOR_HOST_PLUGIN_H
@@ -43,13 +43,14 @@ struct mortise_plugin {
 	struct mor_owner *owner;     /* the host's; it may be gone */
 	struct mor_list node;
 	unsigned refs;               /* the embedder's */
-	unsigned holds;              /* ours: frames on the stack that still look at it */
+	unsigned holds;              /* ours: functions on the stack that still use it */
 	bool gone;                   /* released, or its host was freed: a shell that waits for the last reference and hold */
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
-	struct mor_dialect *own_dialect; /* what `dialect` points to where rows had to be left out; or NULL */
-	struct mor_policy policy;    /* what it may do: asked for; what is in force the link's start tells */
+	struct mor_dialect *own_dialect; /* the table behind `dialect` if rows were left out; or NULL */
+	/* its permissions: as asked for; the link's start tells what is in force */
+	struct mor_policy policy;
 	uint64_t flags;
 	mortise_event_fn *on_event;
 	mortise_request_fn *on_request;
@@ -62,7 +63,7 @@ struct mortise_plugin {
 	unsigned max_in_flight;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
-	bool replies_to_notes;       /* a quirk: an id on a note gets null for an answer */
+	bool replies_to_notes;       /* a quirk: a note with an id is answered with null */
 	/* how it is */
 	enum mortise_state state;
 	int64_t state_ms;            /* since when */
@@ -71,48 +72,49 @@ struct mortise_plugin {
 	struct mor_keep_state keep;
 	struct mor_counters counters;
 	bool paused;                 /* by the embedder */
-	char *said_name; /* of the first greeting, where nothing else names it; stays: the embedder may hold it */
+	/* from the first greeting, if nothing else names it; kept, because the embedder may hold it */
+	char *said_name;
 	/* calls */
 	struct mor_list queue, writing, flight;
-	struct mor_list dooms;       /* what is still to be told to calls that ended with a process */
-	struct mor_task pump;        /* what of the queue is still to be sent */
+	struct mor_list dooms;       /* calls that ended with a process and still wait for their callback */
+	struct mor_task pump;        /* the part of the queue that is still to be sent */
 	bool pumping;
 	struct mor_call_table table;
-	unsigned in_flight;          /* slots taken, ghosts included */
+	unsigned in_flight;          /* slots taken, with ghosts */
 	unsigned waiting;            /* in the queue */
 	size_t waiting_bytes;        /* their params */
-	const struct mor_method *last_row; /* what last_action means; NULL: not known */
+	const struct mor_method *last_row; /* the row of last_action; NULL: not known */
 	char last_action[40];
-	/* what it asked, what it was ordered */
+	/* its requests, and our orders to it */
 	struct mor_list requests;
 	unsigned open_requests;
-	struct mor_list views;       /* orders that wait for their answer, in their order */
+	struct mor_list views;       /* orders that wait for their answer, in order */
 	/* ends and restarts */
 	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
 	int64_t deaths[MOR_DEATHS];
 	unsigned death_count, backoff_step;
-	unsigned clean_exits;        /* in a row, without work between                       */
+	unsigned clean_exits;        /* in a row, without work between them */
 	mortise_error failure;       /* why it is FAILED, or what ended its last process */
-	struct mor_buf failure_data; /* the error's data, where there were any */
+	struct mor_buf failure_data; /* the error's data, if there were any */
 	char last_error[512];
 	/* its pool */
-	mortise_pool *pool;          /* whose worker it is; NULL: nobody's */
+	mortise_pool *pool;          /* the pool whose worker it is; NULL: none */
 	unsigned pool_load;          /* calls that its pool has given it */
-	bool came_to_nothing;        /* the last process ended unproven */
+	bool came_to_nothing;        /* the last process ended before it was given a call */
 };
 
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err);
-/* Kills the process and ends the calls with MORTISE_ECANCELED; what is left is a shell that says ECLOSED. */
+/* Kills the process and ends the calls with MORTISE_ECANCELED. Only a shell is left, which answers ECLOSED. */
 void mor_plugin_destroy(mortise_plugin *plugin);
-/* What tells the interfaces: the manifest on disk where it does, else HELLO's result; NULL: neither. */
+/* The source of the interfaces: the manifest on disk if it lists them, else HELLO's result; NULL: neither. */
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
 
-/* For the text of a time-out: what whoever never got a message of the plugin should look at; "" for others. */
+/* For the text of a time-out: what a user should check if the plugin never sent a message; "" for others. */
 enum { MOR_MUTE_SIZE = 160 };
 const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE]);
 
-/* Sets one of the plugin's own timers. Their places are reserved when it is made: this cannot fail. */
+/* Sets one of the plugin's own timers. Their places are reserved when it is made, so this cannot fail. */
 static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
 {
 	(void)mor_timer_set(plugin->host->loop, timer, in_ms, fn);
@@ -125,7 +127,7 @@ static inline mortise_plugin *mor_plugin_hold(mortise_plugin *plugin)
 	plugin->holds++;
 	return plugin;
 }
-/* Frees a plugin that is gone, unless somebody still holds or references it. */
+/* Frees a plugin that is gone, unless somebody still holds it or has a reference. */
 void mor_plugin_free_if_done(mortise_plugin *plugin);
 static inline void mor_plugin_drop_at(mortise_plugin **plugin)
 {

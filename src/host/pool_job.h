@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that a pool was asked for. Between the files of the pool. */
+/* A call to a pool. Shared by the files of the pool. */
 #ifndef MOR_HOST_POOL_JOB_H
 #define MOR_HOST_POOL_JOB_H
 
@@ -18,28 +18,29 @@ struct mor_pool_job {
 	struct mor_list node;    /* in the pool's queue, or in `given` */
 	struct mor_timer timer;  /* queue_ms, while it is in the queue */
 	int64_t due_ms;          /* when that is over */
-	mortise_pool *pool;      /* NULL: freed, and so this job is over; only its call is not */
-	mortise_plugin *worker;  /* who had it last; NULL: nobody yet */
+	mortise_pool *pool;      /* NULL: the pool is freed, and this job is over; only its call is not */
+	mortise_plugin *worker;  /* the last worker that had it; NULL: none yet */
 	char *action, *params, *extra;
 	size_t params_len;
 	mortise_call_options opt;
 	uint64_t number;         /* its place in the order of the calls */
 	uint64_t vain_since;     /* pool->vain_starts when it began to wait */
-	unsigned tries;          /* that reached a worker's process */
-	unsigned bounces;        /* back from a worker without having reached it */
+	unsigned tries;          /* tries that reached a worker's process */
+	unsigned bounces;        /* times that it came back from a worker without reaching its process */
 };
 
 /* A copy of what the embedder gave. NULL: out of memory. */
 struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mortise_json params,
 				      const mortise_call_options *opt);
 void mor_pool_job_free(struct mor_pool_job *job);
-/* To the end of the queue; its queue_ms and its patience begin. Fails only with MORTISE_ENOMEM, in no list then. */
+/* Puts it at the end of the queue; its queue_ms and its patience begin. Fails only with MORTISE_ENOMEM, then
+ * it is in no list. */
 int mor_pool_job_wait(struct mor_pool_job *job);
 /* The next one; only while the pool has jobs that wait. */
 struct mor_pool_job *mor_pool_job_first(const mortise_pool *pool);
 /* Out of the queue. Returns it. */
 struct mor_pool_job *mor_pool_job_take(struct mor_pool_job *job);
-/* Gives it to a worker; what comes of it is seen to. The job is in no list. */
+/* Gives it to a worker and handles the result. The job is in no list. */
 void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker);
 /* A reply on its way to the embedder. */
 void mor_pool_job_tell(const struct mor_pool_job *job, const mortise_reply *reply);

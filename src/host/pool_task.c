@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who of a pool's workers gets which job, who is started, and when a job gives up. See pool.h. */
+/* Decides which worker of a pool gets which job, which one is started, and when a job gives up. See pool.h. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "host/pool_job.h"
 #include "host/supervise.h"
 
-#define SPAWN_STEPS 128 /* what a start counts for in a dispatch: some hundred microseconds */
+#define SPAWN_STEPS 128 /* the cost of a start in a dispatch: some hundred microseconds */
 
 /* ---- workers ---- */
 
@@ -36,7 +36,7 @@ static uint32_t count_if(const mortise_pool *pool, bool (*is)(const mortise_plug
 	return count;
 }
 
-/* Ghosts, pings and what the embedder itself calls take slots, too; notes take none. */
+/* Ghosts, pings and the embedder's own calls take slots too; notes take none. */
 static unsigned load_of(const mortise_plugin *worker)
 {
 	unsigned slots = worker->in_flight + worker->waiting;
@@ -44,7 +44,8 @@ static unsigned load_of(const mortise_plugin *worker)
 	return slots > worker->pool_load ? slots : worker->pool_load;
 }
 
-/* One whose pipe broke stays READY for a moment, until its exit tells why; idle as it looks, it takes nothing any more. */
+/* A worker whose pipe broke stays READY for a moment, until its exit shows why. It looks idle, but can take
+ * nothing any more. */
 static bool is_whole(const mortise_plugin *worker)
 {
 	return is_ready(worker) && !worker->life.broken && worker->life.link && !worker->life.link->input_broken;
@@ -55,19 +56,21 @@ static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
 	return is_whole(worker) && !worker->life.spent && load_of(worker) < pool->per_worker;
 }
 
-/* One whose last process came to nothing is left alone as long as others do the work: nothing would pace its starts. */
+/* If the last process of a worker got no call, it is left alone while others do the work: nothing would slow
+ * down its starts. */
 static bool may_be_started(const mortise_plugin *worker, bool others_work)
 {
 	return worker->state == MORTISE_STOPPED && !(worker->came_to_nothing && others_work);
 }
 
-/* How many starts in vain a job sits out. They cost no work, so even one that is not tried again sits out one. */
+/* How many failed starts a job waits through. They cost no work, so even a job that is not tried again waits
+ * through one. */
 static uint64_t patience(const mortise_pool *pool)
 {
 	return pool->retries ? pool->retries : 1;
 }
 
-/* A crash or a lack may not happen again; a refusal or a time-out would. */
+/* A crash or a lack of resources may not happen again; a refusal or a time-out would. */
 static bool may_do_better(const mortise_plugin *worker)
 {
 	int code = worker->failure.code;
@@ -94,7 +97,7 @@ void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
 
 /* ---- the task ---- */
 
-/* Is there, or will there be, anybody but this one? */
+/* Is there, or will there be, another worker? */
 static bool has_others(const mortise_pool *pool, const mortise_plugin *than)
 {
 	for (uint32_t i = 0; i < pool->count; i++) {
@@ -106,8 +109,9 @@ static bool has_others(const mortise_pool *pool, const mortise_plugin *than)
 	return false;
 }
 
-/* The least busy worker with room. But nothing is put behind a call as long as a worker comes up, or can, that has none: so
- * that few long calls use all processors, and "-j 8" with two files starts two processes, not eight. */
+/* The least busy worker with room. But no job is put behind a running call while an idle worker starts, or
+ * can start. So few long calls use all processors, and "-j 8" with two files starts two processes, not
+ * eight. */
 static mortise_plugin *pick_worker(const mortise_pool *pool, const struct mor_pool_job *job)
 {
 	const mortise_plugin *shunned = job->bounces && has_others(pool, job->worker) ? job->worker : NULL;
@@ -133,7 +137,7 @@ static bool pool_pauses(mortise_pool *pool)
 	return true;
 }
 
-/* Each loop below looks at no more jobs than were there when it began: callbacks may add some. */
+/* Each loop below handles at most the jobs that were there when it began: callbacks may add some. */
 static void hand_out_jobs(mortise_pool *pool)
 {
 	mortise_plugin *worker;
@@ -145,7 +149,7 @@ static void hand_out_jobs(mortise_pool *pool)
 	}
 }
 
-/* One for each job that nobody comes for. */
+/* Starts one worker for each job that has none. */
 static void start_workers(mortise_pool *pool)
 {
 	uint32_t coming = pool->freed ? 0 : count_if(pool, is_coming);
@@ -163,8 +167,8 @@ static void start_workers(mortise_pool *pool)
 	}
 }
 
-/* Where no worker is ready: has this job seen enough? While one comes up it waits for that; unless it has come to that
- * again and again, with workers that come and go in turn. */
+/* If no worker is ready: should this job give up? While a worker starts, the job waits for it; unless this
+ * has happened many times already. */
 static bool has_seen_enough(const struct mor_pool_job *job)
 {
 	const mortise_pool *pool = job->pool;

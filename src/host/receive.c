@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What arrives from a plugin: replies find their call by id, notes their role, everything else is told. */
+/* What arrives from a plugin: replies find their call by id, notes their role, everything else is reported. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice
 	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what, mor_excerpt(id, excerpt, sizeof(excerpt)));
 }
 
-/* A pong says that the plugin lives, not that it gets on with its work: some answer pings beside a call that hangs. */
+/* A pong shows that the plugin lives, not that its work goes on: some answer pings while a call hangs. */
 static void note_word(mortise_plugin *plugin)
 {
 	plugin->life.last_word_ms = plugin->life.last_sign_ms;
@@ -37,7 +37,7 @@ static void note_word(mortise_plugin *plugin)
 
 /* ---- replies ---- */
 
-/* Which call does a reply belong to? By id; the two exceptions are the dialect's. */
+/* The call that a reply belongs to: by id. The two exceptions come from the dialect. */
 static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message *message)
 {
 	unsigned wire = plugin->dialect->wire;
@@ -51,7 +51,7 @@ static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message 
 	    (message->id_kind != MOR_ID_NULL && message->id_kind != MOR_ID_NONE))
 		return NULL;
 	call = mor_call_only(plugin);
-	/* Nor can it be about what the plugin has not read. */
+	/* And it cannot be about a call that the plugin has not read. */
 	return call && call->state != MOR_CALL_WRITING ? call : NULL;
 }
 
@@ -87,14 +87,15 @@ static int64_t note_ref(const struct note *note)
 	return note->says->ref ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->ref), -1) : -1;
 }
 
-/* Names a call of ours, whether it still runs or not. */
+/* It names one of our calls, running or not. */
 static bool note_refers(const struct note *note)
 {
 	return note_ref(note) > 0 && note_ref(note) <= note->plugin->life.next_id;
 }
 
-/* Can the plugin have read the call when it wrote the note? Not what lay in its stdout before the call's last byte was
- * written, and not while some of the call still lies in its stdin. Else it can: the rest nobody knows but the plugin. */
+/* Can the plugin have read the call when it wrote the note? No, if the note was in its stdout before the
+ * call's last byte was written, or if part of the call is still in its stdin. Otherwise it can: only the
+ * plugin knows more. */
 static bool may_know(const struct note *note, const mortise_call *call)
 {
 	struct mor_link *link = note->plugin->life.link;
@@ -104,8 +105,8 @@ static bool may_know(const struct note *note, const mortise_call *call)
 	return !link->ops->unread || link->written - link->ops->unread(link) >= call->end;
 }
 
-/* The call that a note speaks of: by its `ref`. Where the row has none, or the dialect says that a missing or
- * unknown one means the running call: the only one, provided that the plugin can have read it by now. */
+/* The call that a note is about: by its `ref`. If the row has none, or the dialect says that a missing or
+ * unknown one means the running call: the only call, if the plugin can have read it by now. */
 static mortise_call *note_call(const struct note *note)
 {
 	mortise_call *call = mor_call_table_find(&note->plugin->table, note_ref(note));
@@ -179,7 +180,7 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 	mor_call_settle(call, &verdict, false);
 }
 
-/* A message that nobody can be told of: whoever waits for it would wait for ever, so the process is given up. */
+/* A message that cannot be reported: its receiver would wait for ever, so the process is given up. */
 static void lose_note(const struct note *note)
 {
 	char why[128];
@@ -210,7 +211,7 @@ static void pass_note(const struct note *note)
 	mor_free(made);
 }
 
-/* Names pass; the numbers are those of LSP. */
+/* Names are passed on; the numbers are those of LSP. */
 static const char *log_level(const struct mor_value *level)
 {
 	static const char *const names[] = { "info", "error", "warning", "info", "debug" };
@@ -249,12 +250,12 @@ static void call_note(const struct note *note)
 
 	note->plugin->life.failed_without_ref = false;
 	if (echo) {
-		/* A failure told twice, by FAIL and then by DONE: the second must not hit the next call. */
+		/* A failure reported twice, by FAIL and then by DONE: the second must not hit the next call. */
 		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
 	} else if (!call && note_refers(note)) {
 		mor_receive_drop(note->plugin, "a note about a call that is over", note->message->method);
 	} else if (!call) {
-		pass_note(note); /* perhaps something of the plugin's own */
+		pass_note(note); /* perhaps a note of the plugin's own */
 	} else if (call->state == MOR_CALL_LATE && note->row->role == MOR_ROLE_PIECE) {
 		mor_receive_drop(note->plugin, "a piece of a call that is over", note->message->method);
 	} else if (call->state == MOR_CALL_LATE) {
@@ -266,7 +267,7 @@ static void call_note(const struct note *note)
 
 		note_data(note, &data);
 		if (mor_buf_failed(&data))
-			lose_note(note); /* a result with a hole in it is none */
+			lose_note(note); /* a result with a missing piece is not a result */
 		else
 			mor_call_piece(call, mor_buf_view(&data));
 	} else {
@@ -274,7 +275,7 @@ static void call_note(const struct note *note)
 	}
 }
 
-/* A note cannot be refused: what its table says against it is told. */
+/* A note cannot be refused: problems with it are only reported. */
 static void note_finding(const struct mor_finding *finding, void *arg)
 {
 	const struct note *note = arg;
@@ -302,7 +303,7 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	}
 	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
 		if (role != MOR_ROLE_LOG) /* nobody waits for a log message */
-			lose_note(&note); /* for want of memory: the scanner has vouched for the JSON */
+			lose_note(&note); /* only for lack of memory: the scanner has checked the JSON */
 		return;
 	}
 	if (row->params)
@@ -327,7 +328,7 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
 		plugin->life.failed_without_ref = false;
-	if (!plugin->life.deaf && !plugin->gone) /* whoever taps may have released it */
+	if (!plugin->life.deaf && !plugin->gone) /* the tap may have released it */
 		mor_receive_route(plugin, message);
 }
 
@@ -399,7 +400,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 		mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
 		break;
 	case MOR_FAULT_TRUNCATED:
-		/* The end of the process follows and takes this text along. */
+		/* The end of the process follows and uses this text. */
 		snprintf(plugin->life.truncated, sizeof(plugin->life.truncated), "%s", text);
 		break;
 	}

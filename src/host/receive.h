@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What arrives from a plugin: replies find their call by id, notes their role, everything else is told. */
+/* What arrives from a plugin: replies find their call by id, notes their role, everything else is reported. */
 #ifndef MOR_HOST_RECEIVE_H
 #define MOR_HOST_RECEIVE_H
 
@@ -15,9 +15,9 @@ void mor_receive_message(void *arg, const struct mor_message *message);
 void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count);
 
-/* A message as if it had come by itself, an element of a batch: no tap, no counting. */
+/* Handles a message like a separate one, for an element of a batch: no tap, no counting. */
 void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message);
-/* A DROPPED event: `what`, and whose. */
+/* A DROPPED event: what it was, and about which call. */
 void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id);
 
 #endif

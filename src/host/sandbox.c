@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings that won, key by key in the order of the table, into the policy. */
+/* Turns the settings that won into the policy, key by key in the order of the table. */
 #include "host/sandbox.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* "mortise.toml:7: sandbox.read is ...". What the command line said is the user's slip, not a file's. */
+/* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
 static int blame(const struct mor_setting *s, int code, const mortise_error *why, mortise_error *err)
 {
 	if (code == MORTISE_EMANIFEST && strcmp(s->origin, "--set") == 0)
@@ -33,7 +33,7 @@ static int apply_list(struct mor_policy *policy, const struct mor_setting *s, mo
 	return r;
 }
 
-/* "dir/mortise.toml:7": it came with the plugin, as its manifest did. */
+/* "dir/mortise.toml:7": it came with the plugin, like its manifest. */
 static bool came_along(const struct mor_setting *s)
 {
 	static const char name[] = "mortise.toml:";
@@ -42,8 +42,8 @@ static bool came_along(const struct mor_setting *s)
 	return strncmp(slash ? slash + 1 : s->origin, name, sizeof(name) - 1) == 0;
 }
 
-/* Where the specification demands a sandbox, people approve what the manifest asks for. A second file beside it must not
- * ask for more behind their backs. Limits only take away. */
+/* If the specification requires a sandbox, users approve what the manifest asks for. A second file beside it
+ * must not secretly ask for more. Limits only take away. */
 static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key, const struct mor_setting *s,
 			mortise_error *err)
 {
@@ -67,7 +67,7 @@ static int apply(struct mor_policy *policy, const struct mor_policy_key *key, co
 	return r < 0 ? blame(s, r, &why, err) : 0;
 }
 
-/* ---- what the settings do not say ---- */
+/* ---- not in the settings ---- */
 
 static enum mor_policy_source source_of(const char *file)
 {
@@ -90,7 +90,7 @@ static int keep_path(char **field, const char *path)
 	return 0;
 }
 
-/* `-- python3 ./x.py`: python is what is executed, but without x.py it cannot do a thing. */
+/* `-- python3 ./x.py`: python is executed, but without x.py it can do nothing. */
 static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 {
 	size_t at = mor_manifest_script((const char *const *)m->argv);
@@ -101,7 +101,7 @@ static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 	if (m->dir || !at || !realpath(m->argv[at], real))
 		return 0;
 	r = mor_policy_set(policy, "read", real, NULL);
-	policy->rules_given = given; /* ours, not a wish for confinement */
+	policy->rules_given = given; /* set by us, not a wish for confinement */
 	return r;
 }
 
@@ -155,12 +155,12 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 {
 	struct mor_policy policy = {
 		.source = source_of(m->file),
-		/* Manifests of such plugins do not say which workspace; whoever runs them does. */
+		/* Manifests of such plugins do not name the workspace; the user who runs them does. */
 		.workspace_later = confined && m->file && !mor_manifest_setting(m, "sandbox", "workspace"),
 	};
 	int r = 0;
 
-	/* Its specification denies spawning to all, so no setting may grant it. */
+	/* Its specification forbids starting programs, so no setting may allow it. */
 	policy.never_spawn = policy.source == MOR_POLICY_OF_PLUGIN_TOML;
 	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
 		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);

@@ -10,12 +10,13 @@
 #include "manifest/manifest.h"
 #include "policy/policy.h"
 
-/* `confined`: what the dialect wants where nothing is said. MORTISE_EMANIFEST with file and line; MORTISE_EINVAL where
- * --set is at fault. Adds warnings to the manifest: paths that do not exist, rules that nothing enforces, unconfined. */
+/* `confined`: what the dialect wants if nothing is said. MORTISE_EMANIFEST with file and line;
+ * MORTISE_EINVAL if --set is wrong. Adds warnings to the manifest: paths that do not exist, rules that are
+ * not enforced, unconfined. */
 int mor_sandbox_load(struct mor_manifest *manifest, bool confined, struct mor_policy *ret, mortise_error *err);
 
-/* Whether an interpreter would look for modules in a directory that the policy does not let it read: that of its script
- * or, without one, `cwd` (NULL: ours). Python can be told not to (PYTHONSAFEPATH). */
+/* Would an interpreter search for modules in a directory that the policy does not let it read? That is the
+ * directory of its script or, without one, `cwd` (NULL: ours). Python can be told not to (PYTHONSAFEPATH). */
 bool mor_sandbox_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call is sent at once or waits for a slot: the queue, ids, the message itself, and when its last byte has left. See call.h. */
+/* A call is sent at once or waits for a slot: the queue, ids, the message itself, and the time when its last
+ * byte has left. See call.h. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -36,7 +37,7 @@ static int64_t next_id(mortise_plugin *plugin)
 	return plugin->life.next_id;
 }
 
-/* Absent, or one line. JSON allows raw newlines between tokens only, so cutting them is safe. */
+/* Absent, or one line. JSON allows raw newlines only between tokens, so removing them is safe. */
 static int compose_params(mortise_plugin *plugin, struct mor_slice params, struct mor_buf *one_line, struct mor_slice *ret)
 {
 	*ret = params;
@@ -97,7 +98,7 @@ static int send_to_link(mortise_call *call, struct mor_slice body)
 	return link->ops->send(link, body);
 }
 
-/* Whoever taps may call, stop or free: the message is out of his reach meanwhile. */
+/* The tap may call, stop or free: it cannot reach the message meanwhile. */
 static int send_tapped(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -113,7 +114,7 @@ static int send_tapped(mortise_call *call)
 	return r;
 }
 
-/* Its slot, or its process, is taken before anybody hears of it. */
+/* Its slot, or its process, is taken before anybody is told. */
 static void occupy_slot(mortise_call *call, bool on)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -130,7 +131,7 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 	bool note = call->flags & MORTISE_NOTIFY;
 	int r;
 
-	if (!plugin->life.link) /* released by whoever was told of what was sent before it */
+	if (!plugin->life.link) /* released by the callback of an earlier call */
 		return send_error(call, MORTISE_ECLOSED, err);
 	call->id = note ? 0 : next_id(plugin);
 	r = compose_call(call, params);
@@ -158,8 +159,8 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 	return 0;
 }
 
-/* What the specification says this method needs, against what the plugin announced. A plugin that announced
- * nothing at all is believed. */
+/* Compares the interface that this method needs with those that the plugin announced. A plugin that
+ * announced none is believed. */
 static int check_interface(mortise_call *call, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -174,8 +175,8 @@ static int check_interface(mortise_call *call, mortise_error *err)
 			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
 }
 
-/* Asked when it is started and again when its turn comes: the turn before may have ended the session, and before the
- * greeting nobody knows what the plugin offers. */
+/* Checked at the start and again when its turn comes: an earlier call may have ended the session, and before
+ * the greeting nobody knows what the plugin offers. */
 static int may_go(mortise_call *call, mortise_error *err)
 {
 	int r = call->method->role == MOR_ROLE_INPUT ? mor_keep_check(call, err) : 0;
@@ -211,7 +212,7 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	if (plugin->waiting >= most)
 		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already, which is the limit", plugin->session.name,
 				call->name, most);
-	/* One may always wait, however large; the limit is for those behind it. */
+	/* One call may always wait, of any size; the limit is for later ones. */
 	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
 		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: calls with %s of params wait already, and with this one they would be over the limit of %s (limits.queue)",
 				plugin->session.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
@@ -228,10 +229,11 @@ static int queue_call(mortise_call *call, struct mor_slice params, mortise_error
 	r = mor_buf_slice(&call->params, params);
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
-	/* Before it waits: a start that fails at once fails those that wait, and this call is told by our return. */
+	/* Done before it waits: a start that fails at once fails all waiting calls, but this call is told by
+	 * our return value. */
 	if (plugin->state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)
 		return r;
-	if ((r = mor_call_check_running(plugin, err)) < 0) /* whoever was told of the start may have stopped it */
+	if ((r = mor_call_check_running(plugin, err)) < 0) /* a callback of the start may have stopped it */
 		return r;
 	call->state = MOR_CALL_QUEUED;
 	mor_list_append(&plugin->queue, &call->node);
@@ -253,7 +255,7 @@ int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *
 {
 	int r = may_go(call, err);
 
-	if (call->plugin->gone) /* whoever was warned of its params has released it */
+	if (call->plugin->gone) /* the callback of a warning has released it */
 		r = mor_call_check_running(call->plugin, err);
 	if (r < 0)
 		return r;
@@ -289,10 +291,10 @@ void mor_call_pump(mortise_plugin *plugin)
 			break;
 		}
 		r = may_go(call, &error);
-		/* Whoever taps that ping may end the plugin, and its queue with it. */
+		/* The tap of that ping may end the plugin, and its queue with it. */
 		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->state != MORTISE_READY))
 			break;
-		mor_call_leave_queue(call); /* its queue_ms goes on until the last byte is written */
+		mor_call_leave_queue(call); /* its queue_ms runs on until the last byte is written */
 		if (r == 0)
 			r = mor_call_transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error);
 		if (r < 0)
@@ -323,7 +325,7 @@ void mor_call_watch_writing(mortise_plugin *plugin)
 
 void mor_call_written(mortise_plugin *plugin, uint64_t total)
 {
-	/* Time limits count from now, not from before the callbacks that have run in this dispatch. */
+	/* Time limits count from now, not from before the callbacks of this dispatch. */
 	mor_loop_refresh_now(plugin->host->loop);
 	while (!mor_list_empty(&plugin->writing)) {
 		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manifest, configuration and dialect -> the numbers and rows that a plugin runs by. Read and checked once. */
+/* From manifest, configuration and dialect to the numbers and rows that a plugin runs with. Read and checked
+ * once. */
 #ifndef MOR_HOST_SETTINGS_H
 #define MOR_HOST_SETTINGS_H
 
@@ -13,7 +14,7 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err);
 /* The time limit of a method: the configuration's, else the row's. */
 uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method);
 
-/* rows.c: leaves out the rows whose `when` the plugin's quirks do not meet. */
+/* rows.c: leaves out rows whose `when` does not match the plugin's quirks. */
 int mor_rows_choose(mortise_plugin *plugin, mortise_error *err);
 void mor_rows_free(mortise_plugin *plugin);
 

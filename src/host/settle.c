@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a call ends: settled exactly once, by an answer, by time, or with its plugin; and the ghosts it leaves. */
+/* How a call ends: settled exactly once, by an answer, by time, or with its plugin; and the ghosts that
+ * stay. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,8 @@
 #include "host/supervise.h"
 
 #define SPARE_CALLS 256
-#define UNANSWERED_MAX 3 /* so many in a row and the plugin is wedged, whatever else it says */
-#define LATE_MS 30000 /* how long a ghost is waited for where neither row nor time limit says */
+#define UNANSWERED_MAX 3 /* after this many in a row the plugin is wedged, whatever else it sends */
+#define LATE_MS 30000 /* how long we wait for a ghost if neither row nor time limit says */
 
 /* ---- recycling ---- */
 
@@ -37,7 +38,7 @@ void mor_call_recycle(mortise_host *host, mortise_call *call)
 	}
 	call->state = MOR_CALL_IDLE;
 	call->due_ms = 0;
-	/* First out again: still in the cache, and its timer is the one that is set. */
+	/* The last one is used again first: it is still in the cache, and its timer is the one that is set. */
 	mor_list_prepend(&host->spare_calls, &call->node);
 	host->spare_count++;
 }
@@ -102,7 +103,7 @@ static void keep_as_ghost(mortise_call *call)
 	call->in_hand = false;
 	call->late_since_ms = mor_loop_now_ms(plugin->host->loop);
 	call->on_reply = NULL;
-	/* A ping beside a call that takes long: its answer may come whenever the call is over. */
+	/* A ping beside a long call: its answer may come when the call is over. */
 	mor_call_set_due(call, call->no_slot ? 0 : late_ms);
 }
 
@@ -118,7 +119,7 @@ void mor_call_leave_queue(mortise_call *call)
 	call->state = MOR_CALL_TAKEN;
 }
 
-/* Out of its list, its slot and the id table; from then on nothing but the caller's pointer knows it. */
+/* Removes it from its list, its slot and the id table. After that only the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -137,7 +138,7 @@ void mor_call_unlink(mortise_call *call)
 		call->state = MOR_CALL_TAKEN;
 }
 
-/* The process that it was for has ended, perhaps long ago: nothing follows but the callback. */
+/* Its process has ended, perhaps long ago: only the callback is left to do. */
 static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -175,9 +176,10 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		if (mor_outcome_of(call->method)->keep && sent)
 			mor_keep_settled(plugin, verdict->keep);
 		if (call->method->role == MOR_ROLE_PING)
-			mor_health_answered(call, verdict); /* asked by hand, it counts all the same */
+			mor_health_answered(call, verdict); /* a health call of the embedder counts too */
 		deliver_to_user(call, fn, call->arg, verdict, 0);
-		if (!mor_shape_is_session(plugin) && sent) /* what only waited leaves the process to the call that runs */
+		/* a call that only waited leaves the process to the running call */
+		if (!mor_shape_is_session(plugin) && sent)
 			mor_shape_settled(plugin);
 		break;
 	case MOR_FOR_GREETING:
@@ -214,7 +216,7 @@ void mor_call_piece(mortise_call *call, struct mor_slice data)
 
 	MOR_HOLD(call->plugin);
 	call->piece_ms = mor_loop_now_ms(call->plugin->host->loop);
-	call->acked = true; /* whoever streams has read the request */
+	call->acked = true; /* a plugin that streams has read the request */
 	if (call->state != MOR_CALL_LATE && call->purpose == MOR_FOR_USER)
 		deliver_to_user(call, call->on_reply, call->arg, &verdict, 1);
 }
@@ -257,13 +259,14 @@ bool mor_call_keeps_slot(const mortise_call *call)
 
 	if (!sent || (call->flags & MORTISE_NOTIFY))
 		return false;
-	/* A greeting that may fail must not hold up the next one. */
+	/* A greeting that may fail must not delay the next one. */
 	if (call->method->flags & MOR_M_TOLERANT)
 		return false;
 	return late == MOR_LATE_DROP || late == MOR_LATE_CANCEL;
 }
 
-/* A call that a note settles must be acknowledged first, and sooner; unless all of it may take no longer than that. */
+/* A call that a note settles must be acknowledged first, within a shorter time; unless its whole limit is
+ * not longer. */
 static bool owes_ack(const mortise_call *call)
 {
 	uint32_t ms;
@@ -274,7 +277,7 @@ static bool owes_ack(const mortise_call *call)
 	return ms && (!call->timeout_ms || ms < call->timeout_ms);
 }
 
-/* What a call may take in all, however often it shows signs of life; 0: no such limit. */
+/* The total limit of a call, however often it shows signs of life; 0: no such limit. */
 static uint32_t total_ms(const mortise_call *call)
 {
 	uint32_t total = mor_timing_of(call->method)->max_ms;
@@ -300,7 +303,7 @@ const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_M
 	return text;
 }
 
-/* Which of its limits was it, and how is it made longer? */
+/* Which of its limits was it, and how can it be made longer? */
 static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
@@ -366,8 +369,8 @@ static void queue_timed_out(mortise_call *call)
 		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
 
-/* A ghost's time is up. A plugin that has said something since is only forgetful, for once or twice; one that has been silent,
- * or talks without end and answers nothing, is wedged. */
+/* A ghost's time is over. A plugin that has sent something since then may forget an answer once or twice.
+ * One that is silent, or sends much and answers nothing, is wedged. */
 static void late_timed_out(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -385,7 +388,7 @@ static void late_timed_out(mortise_call *call)
 	mor_supervise_wedged(plugin, why);
 }
 
-/* When the time limit of a sent call is up, as its clock counts. */
+/* When the time limit of a sent call is over, by its own clock. */
 static int64_t deadline_of(const mortise_call *call)
 {
 	const struct mor_timing *timing = mor_timing_of(call->method);
@@ -408,7 +411,7 @@ static void on_due(struct mor_timer *timer);
 static void wait_until_due(mortise_call *call, int64_t due_ms)
 {
 	call->due_ms = due_ms;
-	/* Its place is reserved: this cannot fail. */
+	/* Its place is reserved, so this cannot fail. */
 	if (!call->timer.loop || call->timer.due_ms > due_ms)
 		(void)mor_timer_set_at(call->plugin->host->loop, &call->timer, due_ms, on_due);
 }
@@ -433,7 +436,7 @@ static void on_due(struct mor_timer *timer)
 	mortise_call *call = mor_container_of(timer, mortise_call, timer);
 	int64_t now;
 
-	if (!call->due_ms) /* it was for a call that has ended since; perhaps nobody's any more */
+	if (!call->due_ms) /* it was for a call that has ended since; perhaps for no call now */
 		return;
 	MOR_HOLD(call->plugin);
 	now = mor_loop_judged_ms(call->plugin->host->loop);

@@ -18,7 +18,7 @@ void mor_shape_sent(mortise_plugin *plugin)
 {
 	plugin->life.spent = true;
 	if (plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)
-		plugin->life.link->ops->close_input(plugin->life.link); /* once the request is written */
+		plugin->life.link->ops->close_input(plugin->life.link); /* when the request is written */
 }
 
 bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
@@ -35,7 +35,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 	return mor_buf_slice(&plugin->life.held, message->whole) == 0;
 }
 
-/* With a process still there: ONE_CALL's call was given up, ONE_RUN's is over. */
+/* There is still a process: ONE_CALL's call was given up, ONE_RUN's is over. */
 void mor_shape_settled(mortise_plugin *plugin)
 {
 	if (!plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
@@ -44,7 +44,7 @@ void mor_shape_settled(mortise_plugin *plugin)
 			   "its call is over");
 }
 
-/* What becomes of a call whose process has ended without a word. */
+/* What happens to a call whose process has ended without an answer. */
 static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
@@ -61,7 +61,7 @@ static void answer_with_held(mortise_call *call, struct mor_slice whole)
 	struct mor_message message = { .id_int = -1 };
 	mortise_error error;
 
-	/* It has been read before: only memory can be missing. */
+	/* It was parsed before: only memory can be missing. */
 	if (mor_envelope_scan(whole, plugin->link_options.envelope_flags, plugin->link_options.max_depth, &message, &error) < 0)
 		mor_call_fail(call, &error);
 	else
@@ -81,7 +81,8 @@ static void start_next(mortise_plugin *plugin)
 void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
 {
 	bool stopped = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_SPENT;
-	bool early = plugin->state != MORTISE_DRAINING && !plugin->life.spent; /* by itself, before anybody could call it */
+	/* it ended by itself, before anybody could call it */
+	bool early = plugin->state != MORTISE_DRAINING && !plugin->life.spent;
 	mortise_call *call = plugin->life.spent ? mor_call_only(plugin) : NULL;
 	struct mor_buf held = plugin->life.held;
 	mortise_error error = *said;
@@ -96,7 +97,7 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_drop_link(plugin);
-	/* A process that never got so far as to be called would not do better next time. */
+	/* A process that ended before its call would do no better next time. */
 	mor_call_take(plugin, &taken, stopped || !plugin->life.spent);
 	mor_health_ended(plugin, NULL);
 	mor_state_set(plugin, MORTISE_STOPPED, how->text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes begin here, and begin again: start, what a death leads to, backoff. A start that fails for want of
- * descriptors, processes or memory is a death like others: backoff, restart, counted.
+ * Processes are started here, also again: start, what follows a death, backoff. A start that fails for lack
+ * of descriptors, processes or memory is an ordinary death: backoff, restart, counted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, str
 {
 	plugin->failure = *error;
 	mor_buf_fini(&plugin->failure_data);
-	/* Without memory for the data the error is told without them. */
+	/* Without memory for the data, the error is reported without them. */
 	if (data.ptr && mor_buf_slice(&plugin->failure_data, data) < 0)
 		mor_buf_fini(&plugin->failure_data);
 }
@@ -35,7 +35,7 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 	char period[32];
 
 	if (!mor_shape_is_session(plugin))
-		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nobody to bring back */
+		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nothing to restart */
 	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
 	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
 		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
@@ -69,7 +69,7 @@ static uint32_t backoff_ms(mortise_plugin *plugin)
 	plugin->backoff_step++;
 	if (ms > restart->cap_ms)
 		ms = restart->cap_ms;
-	/* xorshift: only so that plugins that died together do not come back together. */
+	/* xorshift: only so that plugins that died together do not start together. */
 	plugin->host->random ^= plugin->host->random << 13;
 	plugin->host->random ^= plugin->host->random >> 17;
 	plugin->host->random ^= plugin->host->random << 5;
@@ -90,7 +90,8 @@ void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, 
 
 /* ---- starting ---- */
 
-/* What is wrong will be wrong next time, too. What is only lacking may be there in a moment: that is a death like others. */
+/* A wrong thing will be wrong next time too. A lack of resources may be over soon: that is an ordinary
+ * death. */
 static int start_failed(mortise_plugin *plugin, mortise_error *error)
 {
 	mortise_error failure;
@@ -133,7 +134,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_timer_stop(&plugin->restart_timer);
 	mor_life_begin(plugin);
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
-	/* Whoever was told may have stopped or released it, or even started it again. */
+	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started", plugin->session.name);
 	if (plugin->life.link)
@@ -157,6 +158,7 @@ int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
 		return r;
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_FAILED)
-		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0; /* asked for by name: a fresh chance */
+		/* an explicit start: it gets a new chance */
+		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0;
 	return mor_supervise_start(plugin, err);
 }

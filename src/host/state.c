@@ -17,9 +17,9 @@ static const unsigned moves[MORTISE_STATES] = {
 	[MORTISE_STOPPED] = TO(STARTING),
 	[MORTISE_STARTING] = TO(GREETING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED) | TO(DRAINING),
 	[MORTISE_GREETING] = TO(READY) | TO(DRAINING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED),
-	/* STOPPED: it ended while idle and comes back with the next call. FAILED: a sandbox violation. */
+	/* STOPPED: it ended while idle and starts again with the next call. FAILED: a sandbox violation. */
 	[MORTISE_READY] = TO(DRAINING) | TO(BACKOFF) | TO(STOPPED) | TO(FAILED),
-	/* BACKOFF: a wedged plugin on its way to a restart. FAILED: it refused its configuration. */
+	/* BACKOFF: a wedged plugin that will be restarted. FAILED: it refused its configuration. */
 	[MORTISE_DRAINING] = TO(STOPPED) | TO(BACKOFF) | TO(FAILED),
 	[MORTISE_BACKOFF] = TO(STARTING) | TO(FAILED) | TO(STOPPED),
 	[MORTISE_FAILED] = TO(STARTING) | TO(STOPPED),

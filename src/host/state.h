@@ -8,7 +8,7 @@
 #include <mortise/mortise.h>
 
 bool mor_state_may(enum mortise_state from, enum mortise_state to);
-/* Tells the embedder, who may stop or release the plugin: look at its state again afterwards. */
+/* Tells the embedder, who may stop or release the plugin: check its state again afterwards. */
 void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *why);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stdio link: a process, a framing, the envelope scan. This is the hot path: one read per wake-up into
- * the loop's scratch block, every whole frame handed on as a slice of it, everything queued in a turn
- * written at once. Only what a read leaves incomplete is copied into a buffer of the link's own, so an idle
- * plugin holds no buffer at all.
+ * the loop's scratch block. Every whole frame is handed on as a slice of it, and everything queued in a turn
+ * is written at once. Only incomplete data is copied into the link's own buffer, so an idle plugin has no
+ * buffer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,26 +20,27 @@
 #include "host/intake.h"
 #include "host/link.h"
 
-#define ITEMS_AT_ONCE 64          /* answers; then the others have a turn: one flooding plugin starves nobody */
-#define WRITE_AT_ONCE (128 * 1024) /* bytes, as well: thousands of notifications are settled by one write     */
-#define KEEP_BYTES (64 * 1024)    /* a larger buffer is given back once it is empty                  */
-#define LUCK_MAX 8                /* early reads that may fail in a row before they are given up     */
-#define LUCK_AGAIN 64             /* then every so many writes one is tried again                    */
+/* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
+#define ITEMS_AT_ONCE 64
+#define WRITE_AT_ONCE (128 * 1024) /* limit in bytes too: one write can hold thousands of notifications */
+#define KEEP_BYTES (64 * 1024)    /* a larger buffer is freed when it is empty */
+#define LUCK_MAX 8                /* early reads that may fail in a row before they are given up */
+#define LUCK_AGAIN 64             /* after that, one is tried again after so many writes */
 
 struct stdio_link {
-	struct mor_link link; /* first */
+	struct mor_link link; /* must be first */
 	const struct mor_link_options *opt;
 	struct mor_proc *proc;
 	struct mor_watch in, out;
 	struct mor_task flush;
 	struct mor_intake intake;
 	struct mor_buf queue;    /* to be written */
-	size_t queue_done;       /* of it */
+	size_t queue_done;       /* bytes of it that are written */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
-	uint64_t last_bytes;     /* what the pipe held when the process ended, less what was read since   */
+	uint64_t last_bytes;     /* what the pipe held when the process ended, minus what was read since */
 	bool started, close_wanted, in_closed, in_enlarged, out_enlarged;
-	bool out_closed;         /* nothing more is read; what was read may not have been handed on yet   */
+	bool out_closed;         /* nothing more is read; some of it may not be handed on yet */
 	bool exited;
 };
 
@@ -48,7 +49,7 @@ static struct stdio_link *self(struct mor_link *link)
 	return mor_container_of(link, struct stdio_link, link);
 }
 
-/* An unprivileged user may be refused (the user's pipe quota): then it simply stays as it is. */
+/* The kernel may refuse an unprivileged user (pipe quota): then the size stays. */
 static void enlarge(int fd, bool *done)
 {
 	if (!*done)
@@ -56,7 +57,7 @@ static void enlarge(int fd, bool *done)
 	*done = true;
 }
 
-/* What a pipe holds; either end can be asked. */
+/* The number of bytes in a pipe; works on both ends. */
 static uint64_t bytes_in(int pipe)
 {
 	int count = 0;
@@ -101,16 +102,16 @@ static ssize_t read_once(struct stdio_link *s)
 	return n;
 }
 
-/* Nothing more is read. What is pending is handed on as far as it goes at once. */
+/* Nothing more is read. Pending bytes are handed on, as far as allowed at once. */
 static void close_out(struct stdio_link *s)
 {
 	s->out_closed = true;
-	mor_watch_change(&s->out, 0); /* it may be called again until all is handed on */
+	mor_watch_change(&s->out, 0); /* it may be called again until everything is handed on */
 	if (s->intake.pending.len)
 		mor_intake_resume(&s->intake, true);
 }
 
-/* Everything has been handed on that it will ever say. */
+/* Everything that it will ever send has been handed on. */
 static void out_is_over(struct stdio_link *s)
 {
 	mor_watch_stop(&s->out);
@@ -118,7 +119,7 @@ static void out_is_over(struct stdio_link *s)
 		s->link.events->on_broken(s->link.arg, "closed its stdout");
 }
 
-/* One bite: what was read before, or one read. false: nothing is left to do until there is something to read. */
+/* One step: bytes read before, or one read. false: nothing to do until there is something to read. */
 static bool bite(struct stdio_link *s)
 {
 	ssize_t n = 1;
@@ -139,7 +140,7 @@ static void on_readable(struct mor_watch *watch, unsigned events)
 	struct stdio_link *s = mor_container_of(watch, struct stdio_link, out);
 
 	(void)events;
-	if (!s->started || s->intake.paused) /* a hang-up; it will be there when that is over */
+	if (!s->started || s->intake.paused) /* a hang-up; it will still be there when the pause is over */
 		return;
 	if (s->exited) {
 		drain(s);
@@ -160,7 +161,7 @@ static void close_in_now(struct stdio_link *s)
 	s->in_closed = true;
 	mor_watch_stop(&s->in);
 	mor_proc_close_in(s->proc);
-	mor_loop_refresh_now(s->link.loop); /* a grace counts from here, so rather too late than too early */
+	mor_loop_refresh_now(s->link.loop); /* a grace time counts from here: rather too late than too early */
 	s->link.closed = true;
 	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
 }
@@ -190,7 +191,7 @@ static void write_queue(struct stdio_link *s)
 	size_t left = s->queue.len - s->queue_done;
 	ssize_t n;
 
-	/* Nobody reads any more once it has exited; its end says so, when its last words have been read. */
+	/* After its exit nobody reads any more. Its end reports that, when its last bytes have been read. */
 	if (s->intake.dead || s->in_closed || s->exited)
 		return;
 	if (left > KEEP_BYTES)
@@ -227,8 +228,8 @@ static void on_writable(struct mor_watch *watch, unsigned events)
 	write_queue(mor_container_of(watch, struct stdio_link, in));
 }
 
-/* On one core the plugin has often run, answered and gone to sleep again by the time our write returns: then
- * the answer is read at once and the wait is saved. Where it runs beside us it has not, and we learn that. */
+/* On one core the plugin has often run, answered and gone to sleep again when our write returns: then the
+ * answer is read at once and the wait is saved. If it runs on another core, it has not, and we learn that. */
 static void read_early(struct stdio_link *s)
 {
 	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more || s->exited)
@@ -297,10 +298,10 @@ static int stdio_send(struct mor_link *link, struct mor_slice body)
 		return MORTISE_ECLOSED;
 	if (limit && body.len > limit)
 		return MORTISE_ELIMIT;
-	/* One message may always wait, however large; the limit is for those behind it. */
+	/* One message may always wait, of any size; the limit is for later ones. */
 	if (s->opt->queue_limit && waiting && waiting + body.len > s->opt->queue_limit)
 		return MORTISE_EOVERLOAD;
-	/* Not for every 64 KiB: what a slow reader leaves may be large. */
+	/* Not for every 64 KiB: a slow reader may leave much. */
 	if (s->queue_done > KEEP_BYTES && s->queue_done >= s->queue.len / 2) {
 		mor_buf_consume(&s->queue, s->queue_done);
 		before -= s->queue_done;
@@ -345,7 +346,7 @@ static void stdio_pause(struct mor_link *link, bool on)
 		return;
 	if (!s->out_closed)
 		mor_watch_change(&s->out, on || !s->started ? 0 : MOR_READABLE);
-	/* What was read but held back is handed on from the loop, not from inside this call. */
+	/* Bytes that were read but held back are handed on from the loop, not from inside this call. */
 	if (!on && s->started)
 		mor_watch_again(&s->out);
 }
@@ -400,7 +401,7 @@ static void stdio_free(struct mor_link *link)
 
 /* ---- the process's events ---- */
 
-/* Nothing of it is heard before this, so what it has written already is read only now. */
+/* No event may come before this, so its earlier output is read only now. */
 static void on_started(void *arg, int pid)
 {
 	struct stdio_link *s = arg;
@@ -454,8 +455,8 @@ static void tell_end(struct stdio_link *s)
 	s->link.events->on_end(s->link.arg, &end);
 }
 
-/* It is dead, but its last words are in the pipe: what that held when it died, no more, as a descendant may write to it for
- * ever. In slices, like everything that is read. */
+/* It is dead, but its last bytes are in the pipe: only those from the time of its death, because a
+ * descendant may write for ever. In slices, like everything that is read. */
 static void drain(struct stdio_link *s)
 {
 	while (!s->intake.dead && (s->intake.more || !s->out_closed)) {
@@ -468,7 +469,7 @@ static void drain(struct stdio_link *s)
 		}
 		bite(s);
 		s->last_bytes -= s->out.taken - before < s->last_bytes ? s->out.taken - before : s->last_bytes;
-		/* The pipe is empty, or what comes now was written by somebody else. */
+		/* The pipe is empty, or later bytes come from another process. */
 		if (reads && (!s->last_bytes || s->out.taken == before) && !s->intake.dead && !s->out_closed)
 			close_out(s);
 		mor_loop_charge(s->link.loop, ITEMS_AT_ONCE / 4);
@@ -480,7 +481,7 @@ static void drain(struct stdio_link *s)
 	tell_end(s);
 }
 
-/* Pausing ends here; nothing more will come. How it ended is asked for when all has been read. */
+/* A pause ends here; nothing more will come. How it ended is asked for when everything has been read. */
 static void on_exited(void *arg, const struct mor_proc_exit *how)
 {
 	struct stdio_link *s = arg;

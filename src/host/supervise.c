@@ -24,7 +24,7 @@
 #include "host/supervise.h"
 #include "host/view.h"
 
-/* A closed pipe is nearly always the first sign of an exit that is told a moment later. */
+/* A closed pipe is nearly always the first sign of an exit, which is reported a moment later. */
 #define BROKEN_MS 100
 
 static void remember_stderr(mortise_plugin *plugin, const char *line)
@@ -59,7 +59,7 @@ void mor_supervise_ready(mortise_plugin *plugin)
 
 /* ---- the end ---- */
 
-/* The two ends that are nobody's crash: it never ran, or its jail ended it. true: described. */
+/* The two ends that are not a crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
@@ -86,8 +86,8 @@ static bool is_client(const mortise_plugin *plugin)
 	return plugin->dialect->serve;
 }
 
-/* A limit that it has met. For processor time the kernel sends a signal of its own; of the others the plugin alone hears,
- * so of a bad end those are told that it had. What was killed with SIGKILL met none of them. */
+/* A limit that it has reached. For processor time the kernel sends its own signal. Other limits only the
+ * plugin sees, so after a bad end they are listed. SIGKILL means that it reached none of them. */
 static void describe_limits(const mortise_plugin *plugin, const struct mor_link_end *how, char *out, size_t size)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf set = MOR_BUF_INIT;
@@ -131,14 +131,14 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
 }
 
-/* It died of its work: whoever hands the work out counts that, and the plugin itself is soon back for more. */
+/* It died of its work: the program that gives out the work counts that, and the plugin comes back soon. */
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
 	plugin->life.restart_ms = (int32_t)plugin->restart.first_ms;
 	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
-/* Where it goes from here. `failure` is what the embedder hears of a plugin that is not started again. */
+/* Its next state. `failure` is what the embedder is told if it is not started again. */
 static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *failure)
 {
 	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || is_client(plugin);
@@ -161,7 +161,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 		return after_work(plugin);
 	next = mor_supervise_after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
-		next = MORTISE_STOPPED; /* nobody waits: it comes back with the next call */
+		next = MORTISE_STOPPED; /* nobody waits: it starts again with the next call */
 	return next;
 }
 
@@ -178,7 +178,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 	mor_request_drop_all(plugin);
 }
 
-/* The record of a violation, for machines: the data of every call that it ended. Empty where there was none. */
+/* The record of a violation, for machines: the data of every call that it ended. Empty if there was none. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
 	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
@@ -187,7 +187,7 @@ static void write_record(const mortise_plugin *plugin, const struct mor_link_end
 		mor_buf_fini(out);
 }
 
-/* Before anything that follows from it: the change of state, and the calls that fail. */
+/* Before everything that follows from it: the change of state, and the calls that fail. */
 static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
 {
 	mortise_event event = {
@@ -198,7 +198,7 @@ static void tell_violation(mortise_plugin *plugin, const mortise_error *error, c
 		mor_event_full(plugin, &event);
 }
 
-/* What ends with a process, beside its calls. */
+/* What ends with a process, besides its calls. */
 struct news {
 	bool unhealthy, session_over;
 };
@@ -216,8 +216,8 @@ static void tell_news(mortise_plugin *plugin, const struct news *news, const cha
 		mor_keep_tell_ended(plugin, why);
 }
 
-/* What cannot be started, or broke its sandbox, would do so again; not so what was only lacking, or a guardian that somebody
- * has killed. */
+/* A plugin that cannot be started, or broke its sandbox, would do so again. Not so after a lack of
+ * resources, or if somebody has killed its guardian. */
 static bool would_fail_again(const mortise_error *error)
 {
 	return error->code != MORTISE_ECRASHED && !mor_error_is_lack(error);
@@ -253,7 +253,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, how, &failure);
-	/* On the ladder the cause was told when it began. */
+	/* During a stop the cause was reported when it began. */
 	if (!draining || next != mor_drain_leads_to(plugin->life.drain) || how->violation)
 		mor_supervise_blame(plugin, &failure, mor_buf_view(&record));
 	mor_supervise_drop_link(plugin);
@@ -261,7 +261,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
 		plugin->life.cause = error.code;
 	}
-	/* What was queued while a wedged plugin went down was never meant for it. */
+	/* Calls queued while a wedged plugin ended were not meant for it. */
 	mor_call_take(plugin, &taken, !draining || next != MORTISE_BACKOFF);
 	mor_plugin_view_take(plugin, &views);
 	news = note_process_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
@@ -274,7 +274,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 /* ---- stopping ---- */
 
-/* unhealthy: why it counts as such; NULL: it is only stopped. */
+/* unhealthy: the reason; NULL: it is only stopped. */
 static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why, const char *unhealthy)
 {
 	struct news news;
@@ -333,7 +333,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 
 /* ---- when it goes wrong ---- */
 
-/* The reason that leads to this state, for one that went wrong. */
+/* The drain reason that leads to this state, after an error. */
 static enum mor_drain drain_for(enum mortise_state after)
 {
 	return after == MORTISE_FAILED ? MOR_DRAIN_GIVEN_UP : after == MORTISE_BACKOFF ? MOR_DRAIN_RESTART : MOR_DRAIN_BROKEN;
@@ -344,7 +344,7 @@ static enum mor_drain drain_after_breach(mortise_plugin *plugin, bool busy, mort
 {
 	enum mor_drain drain = MOR_DRAIN_BROKEN;
 
-	/* What breaks the rules in its very greeting would do so again. */
+	/* A plugin that breaks the rules in its greeting would do so again. */
 	if (is_client(plugin) && plugin->state == MORTISE_GREETING)
 		return MOR_DRAIN_GIVEN_UP;
 	if (!plugin->life.work.handed_out)
@@ -356,7 +356,7 @@ static enum mor_drain drain_after_breach(mortise_plugin *plugin, bool busy, mort
 
 static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
 {
-	/* One that we kill for a time-out was busy, although its call is settled by now. */
+	/* A plugin that we kill for a time-out was busy, although its call is settled by now. */
 	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || rung == MOR_RUNG_KILL;
 	mortise_error failure = *error;
 	enum mor_drain drain;
@@ -370,7 +370,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 	plugin->life.cause = error->code;
 	drain = drain_after_breach(plugin, busy, &failure);
 	mor_supervise_blame(plugin, &failure, (struct mor_slice){ 0 });
-	/* What waits was never meant for a process that has had its call. */
+	/* Waiting calls were never meant for a process that has had its call. */
 	mor_call_take(plugin, &taken, queued_too && drain != MOR_DRAIN_SPENT);
 	stop_process(plugin, rung, drain, error->text, error->text);
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error->code, .error = error });
@@ -390,7 +390,7 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->session.name, why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
-	/* What waits can wait for the next process; what a pool gave it, another worker may take sooner. */
+	/* Waiting calls can wait for the next process. What a pool gave it, another worker may take sooner. */
 	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);
 }
 
@@ -417,13 +417,13 @@ static void on_broken_timer(struct mor_timer *timer)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	/* It does not run any more. Its end is on the way, on a busy machine for longer than that, and will say why. */
+	/* It has stopped running. Its end will come, on a busy machine later than that, and will say why. */
 	if (plugin->life.link->ops->is_over && plugin->life.link->ops->is_over(plugin->life.link))
 		return;
 	if (plugin->life.last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->life.last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->life.broken, last);
-	/* Where ends may be clean, a closed stdout is perhaps the beginning of one: the exit will tell. */
+	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
 	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MOR_DRAIN_LEFT, error.text);
@@ -439,11 +439,13 @@ static void on_broken(void *arg, const char *what)
 	MOR_HOLD(plugin);
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->life.rung == MOR_RUNG_BYE)
-			mor_ladder_climb(plugin, MOR_RUNG_INPUT); /* the end of its output is as good as an answer */
+			/* the end of its output counts as an answer */
+			mor_ladder_climb(plugin, MOR_RUNG_INPUT);
 		return;
 	}
 	if (plugin->life.spent && (plugin->life.link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
-		/* It has its one call. No failure by itself: the exit tells. What it did not read counts as written, so that its time runs. */
+		/* It has its one call. That alone is no failure: the exit decides. What it did not read
+		 * counts as written, so that its time runs. */
 		mor_call_written(plugin, plugin->life.link->queued);
 		return;
 	}

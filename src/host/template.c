@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row's template -> JSON: words are replaced by values, then "..." members are spread. */
+/* From a row's template to JSON: words are replaced by values, then "..." members are spread. */
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static void put_string(struct mor_buf *out, const char *text)
 	mor_buf_json_string(out, mor_slice_of(text ? text : ""));
 }
 
-/* One ${word}; what is unknown stays as it is, so that a mistake shows on the wire. */
+/* One ${word}; an unknown one stays, so that the mistake is visible on the wire. */
 static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct mor_template_words *words, struct mor_buf *out)
 {
 	if (mor_slice_is(word, "params"))
@@ -59,7 +59,7 @@ static int fill_words(mortise_plugin *plugin, const char *template, const struct
 
 /* ---- spreading ---- */
 
-/* Does a member behind the iterator's place give this name a value again? */
+/* Does a later member give this name a value again? */
 static bool comes_again(struct mor_json_iter it, struct mor_slice name)
 {
 	while (mor_json_next(&it)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row's template with its ${words} replaced by JSON values; what a word stands for is in dialect.h. */
+/* A row's template with its ${words} replaced by JSON values; dialect.h explains the words. */
 #ifndef MOR_HOST_TEMPLATE_H
 #define MOR_HOST_TEMPLATE_H
 
@@ -16,7 +16,7 @@ struct mor_template_words {
 	struct mor_slice params, extra;
 };
 
-/* `words` may be NULL: the row names none of them. */
+/* `words` may be NULL if the row uses none of them. */
 int mor_template_fill(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
 		      struct mor_buf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin sees of the file system: orders of the embedder, one under way at a time. */
+/* What a plugin sees of the file system: orders of the embedder, one sent at a time. */
 #ifndef MOR_HOST_VIEW_H
 #define MOR_HOST_VIEW_H
 
@@ -8,7 +8,7 @@
 #include "base/list.h"
 
 void mor_plugin_view_answered(void *arg, const mortise_error *error); /* the link's on_view */
-/* The process is gone: what it was ordered goes to `ret`; fails once the state has moved. */
+/* The process is gone: moves its orders to `ret`; they fail after the state has moved. */
 void mor_plugin_view_take(mortise_plugin *plugin, struct mor_list *ret);
 void mor_plugin_view_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const mortise_error *error);
 

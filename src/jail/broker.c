@@ -31,9 +31,9 @@
 #endif
 
 enum {
-	PROCESSES = 64, /* where the plan names no limit */
+	PROCESSES = 64, /* used if the plan has no limit */
 	PATIENCE_S = 2,
-	RSEQ_AREA = 32, /* as glibc registers it */
+	RSEQ_AREA = 32, /* the size that glibc registers */
 	STATUS_SIZE = 2048
 };
 
@@ -52,7 +52,7 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_CONNECT] = mor_on_connect,
 };
 
-/* The rule that a refused call breaks. arg: the register worth telling, -1: none. */
+/* The rule that a refused call breaks. arg: the register to report, -1: none. */
 static const struct {
 	const char *rule, *noun;
 	int arg;
@@ -78,8 +78,8 @@ bool mor_syscall_alive(const struct mor_syscall *call)
 	return ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* Without spawn there is one memory from the plugin's execve to its end, and a descriptor of it spares the kernel the
- * search for the process and every check on it. Bytes or -errno. */
+/* Without spawn there is one address space from the plugin's execve to its end. A descriptor of it saves the
+ * kernel the search for the process and its checks. Bytes or -errno. */
 static ssize_t read_memory(struct mor_syscall *call, uint64_t address, void *to, size_t size)
 {
 	struct iovec here = { to, size }, there = { (void *)(uintptr_t)address, size };
@@ -94,7 +94,7 @@ static ssize_t read_memory(struct mor_syscall *call, uint64_t address, void *to,
 	return got < 0 ? -errno : got;
 }
 
-/* Bytes read, at least one; else as mor_syscall_read. */
+/* Bytes read, at least one; else like mor_syscall_read. */
 static ssize_t read_some(struct mor_syscall *call, uint64_t address, void *to, size_t size)
 {
 	ssize_t got = read_memory(call, address, to, size);
@@ -116,7 +116,7 @@ int mor_syscall_read(struct mor_syscall *call, uint64_t address, void *to, size_
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
-/* Page by page: the next one need not exist. */
+/* Page by page: the next page need not exist. */
 int mor_syscall_text(struct mor_syscall *call, uint64_t address, char text[PATH_MAX])
 {
 	const size_t page = 4096;
@@ -156,7 +156,7 @@ int mor_syscall_proc(const struct mor_syscall *call, const char *what, int flags
 	return fd < 0 ? -errno : fd;
 }
 
-/* What follows a key in the caller's status file, in `text`; NULL: there is none. */
+/* The text after a key in the caller's status file; NULL: there is none. */
 static char *find_status(const struct mor_syscall *call, const char *key, char text[STATUS_SIZE])
 {
 	int fd = mor_syscall_proc(call, "status", O_RDONLY);
@@ -181,7 +181,7 @@ bool mor_syscall_status(const struct mor_syscall *call, const char *key, int bas
 	return at != NULL;
 }
 
-/* The last of the line is that of the innermost namespace. */
+/* The last number of the line belongs to the innermost namespace. */
 pid_t mor_syscall_inner(const struct mor_syscall *call, const char *key)
 {
 	char text[STATUS_SIZE], *end;
@@ -246,7 +246,7 @@ static void send_answer(struct mor_syscall *call, int result)
 		resp.error = result;
 	else
 		resp.val = result;
-	/* ENOENT: the caller is gone or was interrupted; nothing else can go wrong that we could mend. */
+	/* ENOENT: the caller is gone or was interrupted. No other error can be corrected here. */
 	(void)ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
@@ -255,7 +255,7 @@ static int refuse_syscall(struct mor_syscall *call, unsigned kind)
 	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
 
 	call->about[0] = 0;
-	/* Two that are refused for the same reason carry no number there. */
+	/* Two calls that are refused for the same reason have no number there. */
 	if (arg >= 0 && strcmp(call->name, "capset") != 0 && strcmp(call->name, "setgroups") != 0)
 		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
 			 (int)mor_syscall_arg(call, arg));
@@ -277,7 +277,7 @@ static void tell_violation(const struct mor_syscall *call, struct mor_record *vi
 
 static const struct mor_notified *notified(int nr)
 {
-	static const struct mor_notified *last; /* mostly the same again */
+	static const struct mor_notified *last; /* usually the same again */
 	size_t low = 0, high = mor_notified_count;
 
 	if (last && last->number == nr)
@@ -306,7 +306,7 @@ static pid_t group_of(struct mor_syscall *call)
 	return tgid > 0 ? (pid_t)tgid : call->tid;
 }
 
-/* The same in a PID namespace of its own. */
+/* The same in its own PID namespace. */
 static pid_t own_of(struct mor_syscall *call)
 {
 	if (!call->broker->apart)
@@ -319,7 +319,7 @@ static int handle(struct mor_syscall *call)
 	const struct mor_notified *what = notified(call->asked->data.nr);
 	int status = 0;
 
-	if (!what) /* the filter and the table come from one source: cannot be */
+	if (!what) /* cannot happen: the filter and the table come from one source */
 		return -ENOSYS;
 	call->name = what->name;
 	call->tgid = group_of(call);
@@ -333,7 +333,7 @@ static int handle(struct mor_syscall *call)
 	return handlers[what->notify](call);
 }
 
-/* Whether nobody is left who could ask. */
+/* Is nobody left who could ask? */
 static bool deserted(const struct mor_broker *broker)
 {
 	struct pollfd ready = { .fd = broker->listener };
@@ -346,19 +346,19 @@ static bool still_waits(void *call)
 	return mor_syscall_alive(call);
 }
 
-/* false: there is no more to answer. */
+/* false: there are no more questions. */
 static bool answer_one(struct mor_broker *broker)
 {
-	static struct mor_syscall call; /* 4 KiB that need not be cleared each time */
+	static struct mor_syscall call; /* 4 KiB that are not cleared each time */
 	union {
 		struct seccomp_notif asked;
-		char room[256]; /* a later kernel's structure may be longer: checked in init */
+		char room[256]; /* a newer kernel's structure may be longer: checked in init */
 	} in;
 	int result;
 
 	memset(&in, 0, sizeof(in.asked));
 	if (mor_direct(SYS_ioctl, broker->listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0)
-		return !deserted(broker); /* else the caller was killed or interrupted meanwhile */
+		return !deserted(broker); /* otherwise the caller was killed or interrupted meanwhile */
 	broker->asked++;
 	call.broker = broker;
 	call.asked = &in.asked;
@@ -385,13 +385,14 @@ static bool answer_one(struct mor_broker *broker)
 
 /* ---- the thread ---- */
 
-/* Only speed. The plugin and we take turns: to hand over a descriptor wakes it, and it wakes us when it has it, which must
- * not push it off its core (a batch task never does). And the kernel need not keep up glibc's rseq area for us. */
+/* Only for speed. The plugin and we take turns: handing over a descriptor wakes the plugin, and it wakes us
+ * when it has it. That must not push it off its core (a batch task never does that). And the kernel need not
+ * update glibc's rseq area for us. */
 static void take_turns(void)
 {
 	struct sched_param none = { 0 };
 
-	if (sched_getscheduler(0) == SCHED_OTHER) /* whoever runs us with a priority wants it so */
+	if (sched_getscheduler(0) == SCHED_OTHER) /* a user who sets a priority wants it */
 		(void)sched_setscheduler(0, SCHED_BATCH, &none);
 	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
@@ -418,7 +419,7 @@ static int start_thread(struct mor_broker *broker)
 	error = pthread_attr_init(&attr);
 	if (error)
 		return -error;
-	/* A chain of links is followed by recursion: some 10 KiB each. What is not touched costs nothing. */
+	/* A chain of links is followed by recursion, some 10 KiB each. Stack that is not used costs nothing. */
 	error = pthread_attr_setstacksize(&attr, 1024 * 1024);
 	if (!error)
 		error = pthread_create(&broker->thread, &attr, answer_all, broker);
@@ -452,7 +453,7 @@ int mor_broker_adopt(struct mor_broker *broker, int listener)
 	broker->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (broker->told < 0)
 		return -errno;
-	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only speed. */
+	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only for speed. */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	return start_thread(broker);
 }
@@ -475,7 +476,8 @@ bool mor_broker_fini(struct mor_broker *broker)
 {
 	struct timespec until;
 
-	/* One that hangs in the kernel may still hold the filter: then the thread goes with the process. */
+	/* A process that hangs in the kernel may still hold the filter: then the thread ends with our
+	 * process. */
 	if (broker->running && clock_gettime(CLOCK_REALTIME, &until) == 0) {
 		until.tv_sec += PATIENCE_S;
 		if (pthread_timedjoin_np(broker->thread, NULL, &until) != 0)

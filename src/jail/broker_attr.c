@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modes and times in the plugin's stead. Landlock knows neither: here the broker is the only layer. */
+/* Changes modes and times for the plugin. Landlock does not cover them: here the broker is the only layer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "jail/broker.h"
 
-/* The thing behind (dirfd, name); no name, or an empty one with AT_EMPTY_PATH, means the descriptor itself. */
+/* The thing behind (dirfd, name). No name, or an empty one with AT_EMPTY_PATH, means the descriptor itself. */
 static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
 {
 	char path[PATH_MAX];
@@ -28,7 +28,7 @@ static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int
 
 static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 {
-	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and of no consequence */
+	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and harmless */
 		return -EPERM;
 	return mor_syscall_ruling(call, found->where,
 				mor_paths_write(call->broker->paths, found->where,
@@ -37,7 +37,7 @@ static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 
 /* ---- modes ---- */
 
-/* No set-id bits: whoever runs the file later has not agreed to them. */
+/* No set-id bits: users who run the file later have not agreed to them. */
 static int change_mode(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode, int flags)
 {
 	struct mor_found found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, moving and removing names in the plugin's stead. */
+/* Makes, moves and removes names for the plugin. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -35,7 +35,7 @@ static bool present(const struct mor_found *found)
 
 /* ---- making ---- */
 
-/* What was made and cannot be noted must not stay. */
+/* A new file that cannot be noted must be removed again. */
 static int made(struct mor_syscall *call, const struct mor_found *found, int flags, const char *source)
 {
 	int status = mor_undo_made(call->broker->undo, found->where, found->parent, found->name, source);
@@ -51,8 +51,9 @@ static int make_directory(struct mor_syscall *call, int dirfd, uint64_t address,
 	int status = find_name(call, dirfd, address, &found);
 
 	if (status < 0)
-		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." are always there */
-	/* What exists is not made: programs that make sure of a whole path must not trip over its beginning. */
+		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." always exist */
+	/* An existing name is no attempt to make one: programs that make a whole path must not fail at its
+	 * beginning. */
 	status = present(&found) ? -EEXIST : judge_name(call, &found, MOR_WRITE_MKDIR);
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
@@ -108,7 +109,7 @@ int mor_on_mknodat(struct mor_syscall *call)
 	return make_node(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2));
 }
 
-/* A link may say what it likes: whoever opens it through us is judged by where it leads. */
+/* A link may have any text: the broker judges the place where it leads when it is opened. */
 static int make_symlink(struct mor_syscall *call, uint64_t target, int dirfd, uint64_t address)
 {
 	char text[PATH_MAX];
@@ -223,7 +224,7 @@ static int move_found(struct mor_syscall *call, const struct mor_found *from, co
 	return 0;
 }
 
-/* Both ends must be writable, and neither may hold a protected name below it: a moved .git has moved its hooks. */
+/* Both ends must be writable, and neither may contain a protected name: moving .git would move its hooks. */
 static int move(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
 {
 	int status;
@@ -286,7 +287,7 @@ static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, in
 	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
-/* The source must be writable as well: under its new name it will be. */
+/* The source must be writable as well, because it will be under its new name. */
 static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
 		      int flags)
 {
@@ -305,7 +306,8 @@ static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_addr
 	if (status == 0) {
 		status = judge_name(call, &to, MOR_WRITE_PLACE);
 		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) != mor_undo_covers(call->broker->undo, to.where))
-			status = -EXDEV; /* as between two file systems: it could be changed where nothing is noted */
+			status = -EXDEV; /* like between two file systems: otherwise it could be changed
+					  * where nothing is noted */
 		if (status == 0)
 			status = mor_undo_before_make(call->broker->undo, to.where);
 		if (status == 0)

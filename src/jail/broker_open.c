@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and truncating files in the plugin's stead. */
+/* Opens and truncates files for the plugin. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -40,7 +40,7 @@ static int judge_open(struct mor_syscall *call, const struct mor_found *found, u
 	return status;
 }
 
-/* The caller's own descriptor once more, as far as its rights go. MOR_BROKER_SENT or -errno. */
+/* Opens the caller's own descriptor again, with at most its rights. MOR_BROKER_SENT or -errno. */
 static int duplicate(struct mor_syscall *call, const struct mor_found *found, uint64_t flags)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, call->tgid, 0), fd = -1, have;
@@ -59,7 +59,7 @@ static int duplicate(struct mor_syscall *call, const struct mor_found *found, ui
 	return -EACCES;
 }
 
-/* What has no name, or could block us when it is opened anew. */
+/* Things without a name, or that could block us when opened again. */
 static bool only_duplicates(const struct mor_found *found)
 {
 	return found->own_fd >= 0 && (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0 ||
@@ -80,7 +80,7 @@ static int judge_all(struct mor_syscall *call, const struct mor_found *found, ui
 		return -EEXIST;
 	if (type == S_IFLNK)
 		return -ELOOP;
-	/* They could block us, and lead to somebody else. */
+	/* They could block us, and reach another program. */
 	if (type == S_IFIFO || type == S_IFSOCK || type == S_IFBLK)
 		return -ENXIO;
 	return type == S_IFCHR && strncmp(found->where, "/dev/", 5) != 0 ? -ENXIO : 0;
@@ -95,7 +95,7 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 	if (only_duplicates(found))
 		return duplicate(call, found, flags);
 	status = judge_all(call, found, flags);
-	/* A file that the host has put on its standard output: it may write there, by whatever name. */
+	/* A file that the host uses as standard output: the plugin may write to it by any name. */
 	if ((status == MOR_BROKER_VIOLATION || status == -EROFS) && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_BROKER_SENT)
 		return MOR_BROKER_SENT;
 	if (status < 0)
@@ -119,7 +119,7 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 	return mor_syscall_inject(call, fd, flags & O_CLOEXEC);
 }
 
-/* To undo it one must know that it was made here: somebody else may be faster. -ERESTART: somebody was. */
+/* To undo it, we must know that it was made here: another process may be faster. -ERESTART: it was. */
 static int make_file(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	struct mor_undo *undo = call->broker->undo;
@@ -143,7 +143,7 @@ static int make_file(struct mor_syscall *call, const struct mor_found *found, ui
 	return fd;
 }
 
-/* Makes the file below a parent that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
+/* Makes the file in a directory that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
 static int create(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	int fd, status;
@@ -165,7 +165,7 @@ static int create(struct mor_syscall *call, const struct mor_found *found, uint6
 	return mor_syscall_inject(call, fd, flags & O_CLOEXEC);
 }
 
-/* The name is not there: it is to be made, unless it is a link to what is not there; then that is to be made. */
+/* The name does not exist: it is made. If it is a link to a missing file, that file is made. */
 static int open_absent(struct mor_syscall *call, int base, bool own_base, const struct opening *want, int depth)
 {
 	struct mor_found found;
@@ -219,8 +219,8 @@ static int open_it(struct mor_syscall *call, const struct opening *want)
 	return status == -ERESTART ? -EBUSY : status;
 }
 
-/* Opened, and only now looked at: so without waiting for the other end of a FIFO, which regular files never notice.
- * MOR_BROKER_UNDECIDED: not a plain file or directory, or none to read. */
+/* Opened first and checked then: so it must not wait for the other end of a FIFO; regular files ignore
+ * O_NONBLOCK. MOR_BROKER_UNDECIDED: not a plain file or directory, or not readable. */
 static int hand_over(struct mor_syscall *call, const struct opening *want, int fd, const char *where)
 {
 	long keep = (long)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT));
@@ -231,8 +231,8 @@ static int hand_over(struct mor_syscall *call, const struct opening *want, int f
 	return MOR_BROKER_UNDECIDED;
 }
 
-/* The name is judged before it is opened, because it will be the true one. In the system's own directories, where most
- * opens of an interpreter go, nothing can make us wait, and there is no need to look. */
+/* The name is judged before it is opened, because it will be the true one. In the system's own directories,
+ * where an interpreter opens most files, nothing can make us wait, so there is no further check. */
 static int open_clean(struct mor_syscall *call, const struct opening *want)
 {
 	struct mor_ruling ruling = mor_paths_read(call->broker->paths, want->path);
@@ -247,7 +247,7 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) : hand_over(call, want, fd, want->path);
 }
 
-/* The common cases, which do not pay for handles that are opened anew. Plain files and directories only. */
+/* The common cases, which need not open handles again. Only plain files and directories. */
 static int open_plain(struct mor_syscall *call, const struct opening *want)
 {
 	char where[PATH_MAX];
@@ -266,7 +266,7 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 
 static int open_named(struct mor_syscall *call, int dirfd, uint64_t address, uint64_t flags, mode_t mode)
 {
-	static struct opening want; /* of the broker's one thread, and within one page with short names */
+	static struct opening want; /* used by the broker's only thread, and within one page for short names */
 	int status;
 
 	want.dirfd = dirfd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names to handles. The kernel resolves a name in one go (openat2, no magic links); only what ends in /proc or passes
- * a magic link is walked part by part (broker_walk.c). What comes out is a handle that no later rename or link can
- * change, and its canonical name is what is judged.
+ * From names to handles. The kernel resolves a name in one step (openat2, no magic links). Only names that
+ * end in /proc or pass a magic link are walked part by part (broker_walk.c). The result is a handle that no
+ * later rename or link can change, and its canonical name is judged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -115,11 +115,12 @@ static int find_fast(struct mor_syscall *call, int base, const char *path, unsig
 	}
 	do
 		fd = syscall(SYS_openat2, base, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && !resolve); /* a rename elsewhere raced with a ".." */
+	/* another process renamed something while a ".." was resolved */
+	while (fd < 0 && errno == EAGAIN && !resolve);
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Whether the kernel's answer may be about our own /proc/self instead of the caller's. */
+/* May the kernel's answer be about our own /proc/self instead of the caller's? */
 static bool doubtful(const char *path, int status)
 {
 	if (status == -ELOOP)
@@ -127,7 +128,7 @@ static bool doubtful(const char *path, int status)
 	return (status == -ENOENT || status == -EACCES) && (strstr(path, "proc") || strstr(path, "dev/"));
 }
 
-/* The directory that a relative name starts from, as a handle of ours. */
+/* The start directory of a relative name, as one of our handles. */
 static int open_base(struct mor_syscall *call, int dirfd)
 {
 	char what[24];
@@ -146,7 +147,7 @@ static int open_base(struct mor_syscall *call, int dirfd)
 	return fd;
 }
 
-/* Only devices without a number of their own can be a /proc; the last one seen that is none is remembered. */
+/* Only devices without a number can be a /proc; the last one seen that is not a /proc is remembered. */
 static bool of_proc(struct mor_syscall *call, int fd, const char *where, const struct stat *st)
 {
 	if (strncmp(where, "/proc", 5) == 0)
@@ -161,9 +162,9 @@ static bool of_proc(struct mor_syscall *call, int fd, const char *where, const s
 
 bool mor_handle_is_plain(struct mor_syscall *call, int fd, const char *where)
 {
-	struct stat st = { 0 }; /* the analyzer does not see the kernel write to it */
+	struct stat st = { 0 }; /* the static analyzer does not see that the kernel writes to it */
 
-	/* Not glibc's fstat(), which asks the kernel to resolve an empty name. */
+	/* Not glibc's fstat(), which makes the kernel resolve an empty name. */
 	return mor_direct(SYS_fstat, fd, (long)&st, 0, 0) == 0 && st.st_nlink && where[0] == '/' &&
 	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && !of_proc(call, fd, where, &st);
 }
@@ -178,7 +179,7 @@ int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_
 			return MOR_BROKER_UNDECIDED;
 		how.resolve |= RESOLVE_IN_ROOT;
 		fd = (int)mor_direct(SYS_openat2, call->broker->root, (long)path, (long)&how, sizeof(how));
-		return fd < 0 ? MOR_BROKER_UNDECIDED : fd; /* absent there, it may be here */
+		return fd < 0 ? MOR_BROKER_UNDECIDED : fd; /* missing there, it may exist here */
 	}
 	if (path[0] != '/') {
 		base = open_base(call, dirfd);
@@ -193,7 +194,7 @@ int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_
 	return fd < 0 ? MOR_BROKER_UNDECIDED : fd;
 }
 
-/* The directory of a rule where the plugin sees it; -1: none that stays the same. */
+/* The directory of a rule as the plugin sees it; -1: none that stays the same. */
 static int near_of(struct mor_syscall *call, struct mor_path_rule *rule)
 {
 	struct open_how how = {
@@ -254,7 +255,7 @@ static int find_thing(struct mor_syscall *call, int base, const char *path, unsi
 	return resolve ? -ENOSYS : mor_walk(call, base, path, flags, found);
 }
 
-/* Directory and last part. "." and ".." are no names that one could make or remove. */
+/* Directory and last part. "." and ".." cannot be made or removed. */
 static int find_parent(struct mor_syscall *call, int base, char *path, struct mor_found *found)
 {
 	size_t len = strlen(path);
@@ -360,7 +361,7 @@ int mor_find_fd(struct mor_syscall *call, int fd, struct mor_found *found)
 	return status;
 }
 
-/* The nearest parent that can be reached tells whether the closed door is one of ours. */
+/* The nearest reachable parent shows whether the closed directory is under our rules. */
 int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool write, int error)
 {
 	char text[PATH_MAX], *slash;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, signals, limits and sockets: what is decided by registers, or refused with a name. */
+/* Programs, signals, limits and sockets: decided by registers, or refused with a name. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 /* ---- fork ---- */
 
-/* setsid is refused to them, so whoever is in the session is in the jail, if he is not its keeper. */
+/* They cannot call setsid, so every process in the session is in the jail, except its keeper. */
 static bool is_member(const struct mor_broker *broker, pid_t pid)
 {
 	return pid != broker->self && pid != broker->init && getsid(pid) == broker->session;
@@ -32,7 +32,7 @@ static unsigned count_members(const struct mor_broker *broker)
 	long got;
 
 	if (dir < 0)
-		return broker->processes; /* cannot be told: no more */
+		return broker->processes; /* unknown: no more processes */
 	while ((got = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0) {
 		for (long at = 0; at < got;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
@@ -46,12 +46,13 @@ static unsigned count_members(const struct mor_broker *broker)
 	return got < 0 ? broker->processes : count;
 }
 
-/* Flags are in a register: no race. Counting is dear, so it is done once per as many as there is room for. */
+/* Flags are in a register: no race. Counting is expensive, so we count only when the free places are used
+ * up. */
 int mor_on_fork(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
 	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-			 CLONE_NEWNET | CLONE_PARENT; /* that one would make the child the guardian's own */
+			 CLONE_NEWNET | CLONE_PARENT; /* this flag would make the child the guardian's own */
 	unsigned members;
 
 	if (!broker->spawn)
@@ -70,8 +71,8 @@ int mor_on_fork(struct mor_syscall *call)
 
 /* ---- execve ---- */
 
-/* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs spawn, and
- * then the kernel's Landlock rules hold whatever a second thread makes of the name. */
+/* The launcher's own execve comes first, from our code and with one thread: no race. Any further one needs
+ * spawn. Then the kernel's Landlock rules hold, even if a second thread changes the name. */
 int mor_on_execve(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
@@ -109,7 +110,7 @@ static int foreign(struct mor_syscall *call, int pid)
 	return mor_syscall_violation(call, call->about, "signals only to itself");
 }
 
-/* We send it ourselves: between the look and a CONTINUE the number could become another's. */
+/* We send it ourselves: between the check and a CONTINUE the number could get another owner. */
 static int signal_member(struct mor_syscall *call, pid_t pid, int sig)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
@@ -124,7 +125,7 @@ static int signal_member(struct mor_syscall *call, pid_t pid, int sig)
 	return status;
 }
 
-/* kill and tgkill, where the filter has not seen that it is meant for the caller itself. */
+/* kill and tgkill, if the filter has not seen that the caller means itself. */
 int mor_on_signal(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
@@ -134,7 +135,7 @@ int mor_on_signal(struct mor_syscall *call)
 
 	if (pid == -1 || pid == 1)
 		return foreign(call, pid);
-	/* Group 0 is the caller's own, and its session holds nobody else. */
+	/* Group 0 is the caller's own, and nobody else is in its session. */
 	if (pid == 0 && !thread)
 		return MOR_BROKER_CONTINUE;
 	if (pid == self || (!thread && pid == -broker->inside))
@@ -167,12 +168,12 @@ static bool begins_with_one(const char *path, const char *const *starts)
 	return false;
 }
 
-/* Services that libcs ask in passing. They do without. */
+/* Services that C libraries try to use. They also work without. */
 static const char *const quiet_services[] = {
 	"/run/nscd/", "/var/run/nscd/", "/dev/log", "/run/systemd/userdb/", "/var/run/systemd/userdb/", "/run/systemd/journal/",
 	"/var/lib/sss/pipes/", NULL,
 };
-/* Those that look up names of hosts (nss_resolve, nss_mdns). */
+/* Services that look up host names (nss_resolve, nss_mdns). */
 static const char *const resolvers[] = {
 	"/run/systemd/resolve/", "/var/run/systemd/resolve/", "/run/avahi-daemon/", "/var/run/avahi-daemon/", NULL,
 };

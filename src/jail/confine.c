@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which level does what: the steps of confine.h, in the order in which guardian and launcher call them. */
+/* What each level does: the steps of confine.h, in the order in which guardian and launcher call them. */
 #include "jail/confine.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static int lock_now(const struct mor_plan *plan, struct mor_setup_failure *failu
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	/* A view's inodes are in no rule of the guardian's own domain: at t0 it would hold for the maker's mounts, too. */
+	/* The inodes of a view are in no rule of the guardian's own domain: at t0 that domain would also
+	 * bind the maker's mounts. */
 	if (plan->level.flags & MOR_JAIL_VIEW && plan->level.level == MOR_LEVEL_T0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "sandbox.view needs level guarded or t1");
 	if (plan->level.flags & MOR_JAIL_VIEW)
@@ -86,7 +87,8 @@ int mor_confine_leave(struct mor_setup_failure *failure)
 
 int mor_confine_guard(struct mor_setup_failure *failure)
 {
-	/* A broker must not lend root's way past permissions. The launcher has its own copy of the handles. */
+	/* A broker must not give away root's power over permissions. The launcher has its own copy of the
+	 * handles. */
 	mor_paths_close(&mor_t0.paths, false);
 	return mor_t0_drop_capabilities(false, failure);
 }
@@ -152,7 +154,7 @@ int mor_confine_view(const struct mor_view_texts *grants)
 
 	pthread_mutex_lock(&mor_t0.broker.gate); /* no question is judged meanwhile */
 	mor_paths_forget_view(&mor_t0.paths);
-	mor_t0.broker.plain = 0; /* its device may be another's by now */
+	mor_t0.broker.plain = 0; /* its device number may belong to another now */
 	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
 		status = mor_paths_add_view(&mor_t0.paths, grant + 1, grant[0] == MOR_GRANT_WRITE
 								      ? MOR_MAY_READ | MOR_MAY_WRITE : MOR_MAY_READ);

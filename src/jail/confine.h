@@ -30,21 +30,22 @@
 
 #include "policy/plan.h"
 
-/* All return 0, or -1 with *failure filled: step, errno, and a text that names the missing kernel feature. A failure
- * ends the start with SETUP_FAILED: nothing runs less confined than asked. */
+/* All return 0, or -1 with *failure filled: step, errno, and a text that names the missing kernel feature. A
+ * failure ends the start with SETUP_FAILED: nothing runs with less confinement than asked. */
 
-/* May change plan->env and plan->argv (both arrays and strings are private to this process) and plan->cwd; leaves in
- * plan->level.level what is to be in force, MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
+/* May change plan->env and plan->argv (arrays and strings are private to this process) and plan->cwd. Leaves
+ * the level that will be in force in plan->level.level: MOR_LEVEL_T0 or MOR_LEVEL_T1, never AUTO. */
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 unsigned mor_confine_namespaces(const struct mor_plan *plan);
-/* A clone with these was refused: *failure names the kind of namespace, and what to look at. Returns -1. */
+/* The kernel refused a clone with these flags: *failure names the kind of namespace, and what to check.
+ * Returns -1. */
 int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure);
-/* t1, before anything is cloned: what is protected in the workspace becomes immovable. */
+/* t1, before anything is cloned: protected paths in the workspace become immovable. */
 int mor_confine_hold(struct mor_setup_failure *failure);
 /* `proc`: of the new tree. */
 int mor_confine_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
 int mor_confine_lock(const struct mor_plan *plan, struct mor_setup_failure *failure);
-/* *failure stays as it is where t1 was asked for by name. */
+/* *failure is unchanged if t1 was asked for by name. */
 int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_init(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_confine_leave(struct mor_setup_failure *failure);
@@ -55,27 +56,28 @@ int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup
 int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure);
 
 int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does not run */
-/* 0, or 1: a violation, told in violation->{violated,syscall,path,rule,text}; then the guardian kills the tree. The
- * offending notification stays unanswered. */
+/* 0, or 1: a violation, in violation->{violated,syscall,path,rule,text}; then the guardian kills the
+ * plugin's processes. The question stays unanswered. */
 int mor_confine_ended(struct mor_record *violation);
-/* A process of the tree ended by SIGSYS (foreign ABI): whether that is a violation; fills it like the above. */
+/* A process of the plugin was killed by SIGSYS (foreign ABI): is that a violation? Fills it like the above. */
 int mor_confine_sigsys(struct mor_record *violation);
-/* The view has changed: what may be read and written in it from now on. 0 or -errno: then nothing of it is known. */
+/* The view has changed: what may be read and written in it from now on. 0 or -errno: then nothing of it is
+ * known. */
 struct mor_view_texts;
 int mor_confine_view(const struct mor_view_texts *grants);
 /* The directory that mor_confine_end() will remove, or "". */
 const char *mor_confine_scratch(void);
-/* Readable: call mor_confine_hear(), which counts who has written what; -1: nothing is to be undone. */
+/* Readable: call mor_confine_hear(), which counts who wrote what; -1: no undo. */
 int mor_confine_watch_fd(void);
 void mor_confine_hear(void);
-/* alone: the host is dead, so what the plugin changed is undone, if that was asked for. */
+/* alone: the host is dead, so the plugin's changes are undone, if that was asked for. */
 void mor_confine_end(bool alone);
 
-/* ---- from the launcher (launch.c), for its use ---- */
+/* ---- from the launcher (launch.c) ---- */
 
 /* Sends one descriptor in a message of one byte. 0 or -errno. */
 int mor_send_fd(int channel, int fd);
-/* *failure from a format with %s %d %u %m-free subset; returns -1. No stdio behind it. */
+/* Fills *failure from a format with %s %d %u, without stdio; returns -1. */
 int mor_setup_fail(struct mor_setup_failure *failure, int step, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Level t0, and what t1 has in common with it. Two Landlock domains, one inside the other: L1 is the guardian's as well, so a broker that were talked into
- * something still could not do it; L2 lets the plugin itself do nothing with files but execute its entry, because all
- * else is done for it.
+ * Level t0, and what t1 shares with it. Two Landlock domains, one inside the other. L1 also binds the
+ * guardian: so even a broker that was tricked cannot go beyond it. L2 allows the plugin itself only to
+ * execute its entry, because all other file access is done for it.
  */
 #include "jail/confine_t0.h"
 
@@ -46,7 +46,7 @@ static int check_kernel(const struct mor_plan *plan, struct mor_setup_failure *f
 
 /* ---- scratch ---- */
 
-/* NAME=value in the plan's environment, in place of what is there; `force` false: only if it is not. */
+/* Sets NAME=value in the plan's environment; `force` false: only if it is not set. */
 static int set_env(struct mor_plan *plan, const char *name, const char *value, bool force)
 {
 	size_t len = strlen(name), size = len + strlen(value) + 2, at = 0;
@@ -76,7 +76,7 @@ static int set_env(struct mor_plan *plan, const char *name, const char *value, b
 	return 0;
 }
 
-/* Variables whose value is "${scratch}" stand for the directory, which the host cannot know before it is made. */
+/* Variables with the value "${scratch}" stand for the directory: the host cannot know it before it is made. */
 static int name_scratch(struct mor_plan *plan, const char *path)
 {
 	int status = 0;
@@ -93,7 +93,7 @@ static int name_scratch(struct mor_plan *plan, const char *path)
 	return status;
 }
 
-/* One that was asked for by name, or one of ours below /tmp. */
+/* A directory that was named, or a new one below /tmp. */
 static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	bool ours = plan->scratch && !*plan->scratch;
@@ -130,13 +130,13 @@ static int add_asked(const struct mor_plan *plan)
 		status = mor_paths_add(&mor_t0.paths, rule->path, rule->access,
 				       rule->flags == MOR_PATH_WORKSPACE ? MOR_PATH_WORKSPACE : MOR_PATH_ASKED);
 	}
-	mor_paths_sort(&mor_t0.paths); /* what is protected lies in the workspace: it finds that rule */
+	mor_paths_sort(&mor_t0.paths); /* protected paths are in the workspace: this finds that rule */
 	for (const struct mor_plan_op *op = NULL; status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));)
 		status = mor_paths_protect(&mor_t0.paths, mor_plan_payload(op));
 	return status;
 }
 
-/* The store may lie in the workspace, if that is a home directory: then it is protected. */
+/* The store may be inside the workspace, if that is a home directory: then it is protected. */
 static int prepare_undo(const struct mor_plan *plan)
 {
 	int status = plan->undo ? mor_undo_begin(&mor_t0.undo, plan->undo) : 0;
@@ -173,8 +173,8 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 
 /* ---- L1 ---- */
 
-/* /proc in whole: the numbers of those to come are not known yet. What is another's there is closed by Landlock's rule
- * on tracing, as far as it is secret. */
+/* All of /proc: the numbers of later processes are not known yet. Landlock's rule for tracing protects the
+ * secret files of other processes there. */
 static int allow_guardian(const struct mor_landlock *lock, int proc)
 {
 	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
@@ -188,12 +188,13 @@ static int allow_guardian(const struct mor_landlock *lock, int proc)
 	return status;
 }
 
-/* At t1 without a signal scope: the first process of the namespaces is outside of the domain, and ours to end. */
+/* At t1 without a signal scope: the first process of the namespaces is outside the domain, and we must be
+ * able to end it. */
 int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
 {
 	int status;
 
-	mor_fd_close(&mor_t0.lock.fd); /* of a t1 that was not to be */
+	mor_fd_close(&mor_t0.lock.fd); /* left from a t1 that failed */
 	status = mor_landlock_begin(&mor_t0.lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 	if (status == 0)
 		status = allow_guardian(&mor_t0.lock, proc);
@@ -216,7 +217,7 @@ int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
-	/* execve gives root what is in this set, even with no_new_privs; to others it gives nothing. */
+	/* execve gives root what is in this set, even with no_new_privs. Others get nothing. */
 	if (for_good && (!getuid() || !geteuid())) {
 		for (int cap = 0, held; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
 			if (held && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)

@@ -19,13 +19,13 @@ extern struct mor_t0 mor_t0;
 
 /* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
-/* L1 is made. proc: of the plugin's own tree (t1), else -1. */
+/* Makes L1. proc: that of the plugin's own tree (t1), else -1. */
 int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
-/* It holds for the guardian and all that it starts from now on. */
+/* From now on L1 binds the guardian and everything it starts. */
 int mor_t0_lock(struct mor_setup_failure *failure);
-/* No capability left; for good: none to be had by execve either. */
+/* Drops all capabilities for good: execve cannot give any back either. */
 int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
-/* In the launcher: capabilities, L2, filter; the listener goes over the channel. */
+/* In the launcher: capabilities, L2, filter; sends the listener over the channel. */
 int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
 void mor_t0_end(bool alone);
 

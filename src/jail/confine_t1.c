@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Level t1: t0's broker, filter and L2, in namespaces of their own with a small file tree (root.c). What no rule names is
- * not there, not even for stat; protected paths are read-only mounts.
+ * Level t1: t0's broker, filter and L2, in separate namespaces with a small file tree (root.c). What no rule
+ * names does not exist there, not even for stat. Protected paths are read-only mounts.
  *
- * The guardian stays outside: it must see what exists on the host, to tell an attempt from a mistake. But it opens and
- * changes only what it has found in the plugin's own tree, where the kernel keeps read-only what must not be written, and
- * it stands under L1 as at t0 (within.c says how): whatever the broker thinks, two others must think so as well.
+ * The guardian stays outside: it must see what exists on the host, to tell an attempt from a mistake. But it
+ * opens and changes only what it has found in the plugin's own tree, where the kernel enforces read-only
+ * mounts. And it is under L1 as at t0 (within.c says how). So a wrong decision of the broker alone is not
+ * enough: two other layers check too.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +39,7 @@ unsigned mor_t1_namespaces(const struct mor_plan *plan)
 	return plan->level.flags & MOR_JAIL_NETWORK ? all : all | CLONE_NEWNET;
 }
 
-/* ---- whether it can be ---- */
+/* ---- is it possible ---- */
 
 /* In a child that ends at once. */
 static bool can_clone(unsigned namespaces)
@@ -52,7 +53,7 @@ static bool can_clone(unsigned namespaces)
 	return pid > 0;
 }
 
-/* One by one, to name the first that is refused; all together may be too many as well. */
+/* One by one, to name the first that is refused; all together may also be too many. */
 int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *failure)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -86,7 +87,7 @@ static int refused(struct mor_setup_failure *failure, int status, const char *st
 	return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 }
 
-/* The launcher comes from outside the tree: it must be told where to stand. */
+/* The launcher comes from outside the tree: it must be told its working directory. */
 int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	char here[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level t1, step by step, for confine.c: the steps of confine.h in namespaces of their own. */
+/* Level t1, step by step, for confine.c: the steps of confine.h in separate namespaces. */
 #ifndef MOR_JAIL_CONFINE_T1_H
 #define MOR_JAIL_CONFINE_T1_H
 
@@ -7,7 +7,7 @@
 
 #include "policy/plan.h"
 
-/* A rule on the whole tree leaves nothing to make small: false, with the reason. */
+/* A rule for the whole tree leaves nothing to hide: false, with the reason. */
 bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure); /* after mor_t0_prepare() */
 unsigned mor_t1_namespaces(const struct mor_plan *plan);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls without the C library's wrappers, for the few steps of the broker that every open pays for. A wrapper of a
- * program with threads also minds cancellation and errno: some 15 ns each, and pages of its own. The result or -errno.
+ * System calls without the C library's wrappers, for the few steps of the broker that every open needs. In a
+ * program with threads a wrapper also handles cancellation and errno: some 15 ns each, and extra pages. The
+ * result or -errno.
  */
 #ifndef MOR_JAIL_DIRECT_H
 #define MOR_JAIL_DIRECT_H

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 
-#define SCRIPTS_MAX 4 /* as the kernel: a script's interpreter may be a script */
+#define SCRIPTS_MAX 4 /* as in the kernel: a script's interpreter may be a script */
 #define HEAD_SIZE 512
 
 #if UINTPTR_MAX == UINT64_MAX
@@ -69,7 +69,7 @@ static char *search(const struct mor_plan *plan, const char *name)
 			return mor_strdup(full);
 		path += len;
 	}
-	return mor_strdup(name); /* execve will say that it is not there */
+	return mor_strdup(name); /* execve will report that it does not exist */
 }
 
 static bool is_env(const char *path)
@@ -77,7 +77,7 @@ static bool is_env(const char *path)
 	return strcmp(path, "/usr/bin/env") == 0 || strcmp(path, "/bin/env") == 0;
 }
 
-/* Cuts the line into words, in place: the interpreter, and its one argument; with env -S every word. */
+/* Splits the line into words, in place: the interpreter, and its one argument; with env -S every word. */
 static size_t split(char *line, char *words[8])
 {
 	size_t count = 0;
@@ -94,7 +94,8 @@ static size_t split(char *line, char *words[8])
 			at += 2;
 			continue;
 		}
-		if (count == 2 && !all) { /* the kernel hands over the rest as one; blanks at its end go */
+		/* the kernel passes the rest as one argument, without blanks at its end */
+		if (count == 2 && !all) {
 			size_t len = strlen(at);
 
 			while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
@@ -108,7 +109,7 @@ static size_t split(char *line, char *words[8])
 	return count;
 }
 
-/* words + argv, argv[0] being the script's own name. */
+/* words + argv; argv[0] is the script's own name. */
 static int put_before(struct mor_plan *plan, char **words, size_t count)
 {
 	char **argv = mor_alloc((plan->argc + count + 1) * sizeof(*argv));
@@ -146,7 +147,7 @@ static int use_script(struct mor_plan *plan, char *line)
 
 /* ---- ELF ---- */
 
-/* The loader that the kernel will open. 0 also when there is none (static). */
+/* The loader that the kernel will open. 0 also if there is none (static). */
 static int add_loader(struct mor_paths *paths, int fd, const char head[HEAD_SIZE], size_t got)
 {
 	char name[PATH_MAX];
@@ -160,7 +161,7 @@ static int add_loader(struct mor_paths *paths, int fd, const char head[HEAD_SIZE
 		ssize_t len;
 
 		if (pread(fd, &part, sizeof(part), (off_t)(elf.e_phoff + i * sizeof(part))) != sizeof(part))
-			return 0; /* execve will complain */
+			return 0; /* execve will report it */
 		if (part.p_type != PT_INTERP || part.p_filesz >= sizeof(name))
 			continue;
 		len = pread(fd, name, part.p_filesz, (off_t)part.p_offset);
@@ -172,7 +173,7 @@ static int add_loader(struct mor_paths *paths, int fd, const char head[HEAD_SIZE
 	return 0;
 }
 
-/* PREFIX/lib of an interpreter PREFIX/bin/x that lives outside the system's directories (pyenv, nvm). */
+/* PREFIX/lib of an interpreter PREFIX/bin/x outside the system's directories (pyenv, nvm). */
 static int add_prefix(struct mor_paths *paths, const char *path)
 {
 	char real[PATH_MAX], *slash;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the program mortise-jail share: guardian, launcher, tree. Neither stdio nor threads. */
+/* Shared by the files of the program mortise-jail: guardian, launcher, tree. No stdio, no threads. */
 #ifndef MOR_JAIL_GUARD_H
 #define MOR_JAIL_GUARD_H
 
@@ -11,13 +11,13 @@
 
 /* ---- launch.c: from the guardian to the plugin's execve ---- */
 
-/* Lies in memory that the guardian shares with what it starts. */
+/* In memory that the guardian shares with the processes it starts. */
 struct mor_launch {
 	struct mor_setup_failure failure; /* step 0: none so far                                         */
-	pid_t plugin;                     /* in the namespace of whoever forked it                        */
-	bool ended;                       /* a namespace's init has seen the end of its plugin            */
-	int status, code;                 /* as siginfo has them                                          */
-	struct stat root;                 /* t1: of the plugin's tree, from him who has made it           */
+	pid_t plugin;                     /* in the namespace of the process that forked it */
+	bool ended;                       /* the namespace's init has seen the end of its plugin */
+	int status, code;                 /* as in siginfo */
+	struct stat root;                 /* t1: of the plugin's tree, from the process that made it */
 	struct rusage usage;
 };
 
@@ -25,16 +25,18 @@ struct mor_launched {
 	struct mor_launch *launch;
 	pid_t pid;   /* our child: the plugin, or the init of its PID namespace */
 	pid_t keeper; /* t1: the first process of the namespaces, beside the plugin; else 0 */
-	int channel; /* open until the plugin's execve; -1: that is over        */
+	int channel; /* open until the plugin's execve; -1: that is over */
 	enum mor_tree_rung rung;
 };
 /* 0, or -1 with ret->launch->failure filled. */
 int mor_launch(struct mor_plan *plan, struct mor_launched *ret);
-/* At level t1 (within.c). ret->launch is there. 0, or -1 with ret->launch->failure filled, and nothing is left of it. */
+/* At level t1 (within.c). ret->launch exists. 0, or -1 with ret->launch->failure filled, and nothing is left
+ * of it. */
 int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret);
-/* What the channel brings: 1 a descriptor in *ret_fd, 0 its end (closed then), -1 nothing now. */
+/* What came over the channel: 1 a descriptor in *ret_fd, 0 its end (closed then), -1 nothing now. */
 int mor_launch_receive(struct mor_launched *launched, int *ret_fd);
-/* The pid, as we see it, of what a namespace's init has started; the init's where that cannot be told. */
+/* The pid, as we see it, of the process that a namespace's init has started; the init's pid if that is
+ * unknown. */
 pid_t mor_launch_visible(const struct mor_launched *launched);
 
 /* The end of one child. 0: none has ended; -errno (-ECHILD: there is none). WNOWAIT and WNOHANG in flags. */
@@ -47,10 +49,10 @@ int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret);
 
 /* ---- tree.c: the complete kill ---- */
 
-/* Opens the list of our own children; before any confinement of ours. 0 or -errno. */
+/* Opens the list of our own children; call it before we are confined. 0 or -errno. */
 int mor_subtree_open(void);
-/* SIGKILL to every descendant until none is left. `main_end` (may be NULL) gets the end of `main_pid` if it is seen
- * here. true: none is left; false: some would not die in time (they hang in the kernel). */
+/* SIGKILL to every descendant until none is left. `main_end` (may be NULL) gets the end of `main_pid` if it
+ * is seen here. true: none is left; false: some did not die in time (they hang in the kernel). */
 bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end);
 
 /* ---- init.c: the first process of a PID namespace ---- */
@@ -58,22 +60,22 @@ bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end);
 _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid, gid_t gid,
 			     bool new_user);
 
-/* In a new user namespace: everybody stays who he was. */
+/* In a new user namespace: every user keeps its id. */
 int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
-/* The guardian's death must be ours. getppid() is 0 in a PID namespace whoever lives, so the channel tells whether it has
- * come already: its other end is the guardian's alone. */
+/* We must die with the guardian. In a PID namespace getppid() is always 0. So the channel shows whether the
+ * guardian is already dead: only the guardian has its other end. */
 int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure);
 
-/* ---- within launch.c, for init.c ---- */
+/* ---- from launch.c, for init.c ---- */
 
-/* Everything between fork and execve. Returns only when it has failed, with *failure filled. `parent` is checked
- * against getppid(), so that one who died meanwhile is noticed; 0: it is the guardian, outside our PID namespace. */
+/* Everything between fork and execve. Returns only after a failure, with *failure filled. `parent` is
+ * compared with getppid(), to notice that it has died meanwhile; 0: the guardian, outside our PID namespace. */
 void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure);
 
 /* ---- guardian.c ---- */
 
 _Noreturn void mor_guardian(struct mor_plan *plan);
-/* One record; cut behind `usage` where there is no violation to tell of. Failure is fine: the host is gone then. */
+/* Sends one record; without a violation it ends after `usage`. A failure is fine: then the host is gone. */
 void mor_record_send(struct mor_record *record);
 void mor_record_failure(const struct mor_setup_failure *failure);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of all that it starts. It
- * waits for seven things: an order from the host, the host's death, the plugin's end, the broker's word, a view that is
- * ready, a file that somebody has written, a time limit. It ends when the tree has ended, after one last record; if it is killed itself, the plugin dies
- * with it.
+ * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of everything it
+ * starts. It waits for seven things: an order from the host, the host's death, the plugin's end, the
+ * broker's report, a view that is ready, a file that somebody has written, a time limit. It ends when all
+ * processes have ended, after one last record. If it is killed itself, the plugin dies with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +30,12 @@ enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
 struct guard {
 	struct mor_plan *plan;
 	struct mor_launched child;
-	struct mor_record last;   /* what EXITED will say           */
-	struct mor_ended ended;   /* of our child; pid 0: it runs   */
+	struct mor_record last;   /* what EXITED will report */
+	struct mor_ended ended;   /* of our child; pid 0: it runs */
 	enum ladder ladder;
 	int64_t ladder_due, wall_due; /* 0: none                    */
 	int host;                 /* pidfd                          */
-	bool confined, started, asked, kill; /* asked: to end, before it had started */
+	bool confined, started, asked, kill; /* the order to end came before it had started */
 };
 
 static volatile sig_atomic_t child_changed;
@@ -57,8 +57,8 @@ static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_
 	_exit(1);
 }
 
-/* t0 with a PID namespace, and no right to make one: the user namespace that gives it must come before the guardian's
- * own Landlock rules, under which no process could say who is who in it. */
+/* t0 with a PID namespace, but without the right to make one: the user namespace that gives this right must
+ * come before the guardian's own Landlock rules. Under these no process could write its id maps. */
 static int gain_users(const struct guard *guard, struct mor_setup_failure *failure)
 {
 	uid_t uid = geteuid();
@@ -81,7 +81,7 @@ static void prepare_guard(struct guard *guard)
 		r = mor_setup_fail(&failure, MOR_AT_GUARD, errno, "PR_SET_CHILD_SUBREAPER refused");
 	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = mor_setup_fail(&failure, MOR_AT_PRIVILEGES, errno, "PR_SET_NO_NEW_PRIVS refused");
-	/* Without a list of children (no /proc, or that of another PID namespace) a namespace of its own does. */
+	/* Without a list of children (no /proc, or that of another PID namespace) a PID namespace is enough. */
 	else if (mor_subtree_open() < 0)
 		guard->plan->level.flags |= MOR_JAIL_PIDNS;
 	if (r == 0)
@@ -92,8 +92,9 @@ static void prepare_guard(struct guard *guard)
 		give_up(guard, &failure);
 }
 
-/* What was meant for the plugin must not be held open here, or nobody would ever see its end; nor the directory, or it
- * could not be unmounted. Numbers 0 to 2 stay taken where a broker will open files. */
+/* The plugin's descriptors must not stay open here, or nobody would see their end. The directory must not
+ * stay open either, or it could not be unmounted. Numbers 0 to 2 stay in use, because a broker will open
+ * files. */
 static void let_go(int null)
 {
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
@@ -102,16 +103,17 @@ static void let_go(int null)
 		close(null);
 	close_range(null >= 0 ? MOR_PLAN_FD : 0, MOR_PLAN_FD, 0);
 	if (chdir("/") < 0)
-		return; /* then it is held, and that is all */
+		return; /* then it stays open; there is no other harm */
 }
 
-/* From here on only SIGKILL ends us, and SIGCHLD is heard in ppoll() alone. */
+/* From here on only SIGKILL ends us, and SIGCHLD is received only in ppoll(). */
 static void hear_signals(void)
 {
 	struct sigaction act = { .sa_handler = on_sigchld };
 	sigset_t all;
 
-	/* Not sigfillset() and sigprocmask(): they leave out glibc's own 32 and 33, which would end us. */
+	/* Not sigfillset() and sigprocmask(): they leave out glibc's own signals 32 and 33, which would end
+	 * us. */
 	memset(&all, 0xff, sizeof(all));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 	sigaction(SIGCHLD, &act, NULL);
@@ -122,7 +124,7 @@ static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
 	guard->host = (int)syscall(SYS_pidfd_open, guard->plan->host, 0);
 	if (guard->host < 0 && errno != ESRCH)
 		return mor_setup_fail(failure, MOR_AT_GUARD, errno, "pidfd_open of the host failed");
-	/* Asked after the pidfd is there: our parent still has the number, so the pidfd is its own. */
+	/* Checked after the pidfd is open: our parent still has the number, so the pidfd is right. */
 	if (guard->host < 0 || getppid() != guard->plan->host)
 		guard->kill = true;
 	return 0;
@@ -161,7 +163,7 @@ static void start_plugin(struct guard *guard)
 		guard->wall_due = mor_clock_ms() + guard->plan->wall_ms;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void ask_to_end(struct guard *guard)
 {
@@ -169,14 +171,15 @@ static void ask_to_end(struct guard *guard)
 
 	if (guard->ended.pid)
 		return;
-	/* It may run already and we not know it: the init of a namespace closes the channel only when it next gets the CPU. */
+	/* It may already run without our knowledge: the init of a namespace closes the channel only when it
+	 * next gets the CPU. */
 	if (!guard->started) {
 		guard->asked = true;
 	} else if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
 		kill(pid, SIGTERM); /* the init passes it on */
 	} else {
-		/* The group, as a terminal would; alone if it has left the one we gave it. Who is stopped hears
-		 * nothing until it is continued. */
+		/* To the group, as a terminal would; to the plugin alone if it has left the group we gave
+		 * it. A stopped process gets nothing until it is continued. */
 		if (kill(-pid, SIGTERM) < 0)
 			kill(pid, SIGTERM);
 		if (kill(-pid, SIGCONT) < 0)
@@ -191,13 +194,14 @@ static const struct mor_grace *grace(const struct guard *guard)
 	return given->term_ms || given->kill_ms ? given : &usual_grace;
 }
 
-/* Its stdin has ended with the host, so it may be ending already. */
+/* Its stdin has ended with the host, so it may already be ending. */
 static void on_host_gone(struct guard *guard)
 {
 	if (guard->ladder != HOST_LIVES)
 		return;
 	guard->ladder = HOST_GONE;
-	guard->ladder_due = mor_clock_ms() + 1 + grace(guard)->term_ms; /* never sooner, not by a part of a millisecond */
+	/* never earlier, not even by part of a millisecond */
+	guard->ladder_due = mor_clock_ms() + 1 + grace(guard)->term_ms;
 }
 
 static void refuse_view(int error, const char *text)
@@ -220,7 +224,7 @@ static void on_view_order(const struct mor_guard_order *order, size_t size)
 		refuse_view(EINVAL, "it was not started with sandbox.view");
 }
 
-/* What the maker of views says. Without it nobody knows what the plugin sees: then it must not go on. */
+/* The report of the maker of views. Without it nobody knows what the plugin sees: then it must not go on. */
 static void on_view(struct guard *guard)
 {
 	static struct mor_view_answer answer;
@@ -252,7 +256,7 @@ static void on_order(struct guard *guard)
 	else if (n > (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_SWITCH_VIEW)
 		on_view_order(&order.head, (size_t)n);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		on_host_gone(guard); /* also when it has become another program by execve */
+		on_host_gone(guard); /* also if it has become another program by execve */
 }
 
 static pid_t init_of(const struct mor_launched *child)
@@ -262,7 +266,7 @@ static pid_t init_of(const struct mor_launched *child)
 	return child->keeper ? child->keeper : child->pid;
 }
 
-/* The launcher speaks: a listener, or by closing its end. */
+/* A message from the launcher: a listener, or the end of the channel. */
 static void on_channel(struct guard *guard)
 {
 	struct mor_setup_failure failure = { 0 };
@@ -304,8 +308,8 @@ static void on_clock(struct guard *guard)
 	ask_to_end(guard);
 }
 
-/* Orphans are reaped as they end; of the plugin only note is taken, so that its group can be killed while the number
- * is surely its own. */
+/* Orphans are reaped when they end. The plugin's end is only noted, so that its group can be killed while
+ * the number is surely its own. */
 static void on_child(struct guard *guard)
 {
 	struct mor_ended ended;
@@ -380,7 +384,7 @@ static void note_end(struct guard *guard)
 	struct mor_ended *ended = &guard->ended;
 	struct mor_record *last = &guard->last;
 
-	/* Of a namespace the init's end says nothing, unless it was killed with all the rest. */
+	/* With a namespace the init's end says nothing, unless it was killed with all the others. */
 	if (guard->child.rung == MOR_TREE_PIDNS && launch->ended) {
 		ended->status = launch->status;
 		ended->code = launch->code;
@@ -400,11 +404,13 @@ static _Noreturn void end(struct guard *guard)
 {
 	pid_t pid = guard->child.pid;
 
-	/* Not reaped yet, so the group is its own. At one stroke: hoppers that stay in it have no chance. */
+	/* Not reaped yet, so the group is its own. One signal for all: processes that keep forking in the
+	 * group cannot escape. */
 	if (guard->child.rung == MOR_TREE_SUBREAPER || guard->child.keeper)
 		kill(-pid, SIGKILL);
 	guard->last.left = !mor_subtree_kill(pid, &guard->ended);
-	/* With the tree its end of the channel is gone: STARTED, or the failure, is told before the end. */
+	/* With its processes, their end of the channel is gone: STARTED, or the failure, is reported before
+	 * the end. */
 	while (guard->child.channel >= 0 && !guard->last.left)
 		on_channel(guard);
 	note_end(guard);
@@ -419,7 +425,7 @@ _Noreturn void mor_guardian(struct mor_plan *plan)
 	struct guard guard = { .plan = plan, .host = -1, .confined = plan->level.level != MOR_LEVEL_GUARDED };
 
 	start_plugin(&guard);
-	on_child(&guard); /* it may have ended before signals were heard */
+	on_child(&guard); /* it may have ended before we received signals */
 	while (!guard.kill && !guard.ended.pid)
 		wait_once(&guard);
 	end(&guard);

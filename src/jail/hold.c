@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Level t1: protected paths in a writable workspace, held by the kernel. In the plugin's tree they are read-only mounts,
- * but a directory above them could still be moved away and made anew, by a broker that were talked into it: what is a mount
- * in the plugin's namespace is none in the guardian's. So the guardian gets a mount namespace as well, the host's in all
- * but this: each protected path, and each directory above it within the workspace, is a mount there. The kernel lets nobody
- * rename, replace or remove what is a mount in his own namespace (EBUSY).
+ * Level t1: protected paths in a writable workspace, held by the kernel. In the plugin's tree they are
+ * read-only mounts. But a tricked broker could still move away a directory above them and make it again,
+ * because a mount in the plugin's namespace is not a mount in the guardian's. So the guardian also gets a
+ * mount namespace, the same as the host's with one difference: each protected path, and each directory above
+ * it within the workspace, is a mount there. The kernel lets nobody rename, replace or remove a mount of his
+ * own namespace (EBUSY).
  */
 #include "jail/hold.h"
 
@@ -22,7 +23,8 @@
 #include "base/path.h"
 #include "jail/guard.h"
 
-/* The length of the writable rule's path that the name lies strictly below; 0: of none. Sorted: the longest comes first. */
+/* The length of the writable rule's path that the name lies strictly below; 0: none. Sorted: the longest
+ * comes first. */
 static size_t writable_above(const struct mor_paths *paths, const char *name)
 {
 	for (size_t i = 0; i < paths->count; i++) {
@@ -42,7 +44,7 @@ static bool any(const struct mor_paths *paths)
 	return false;
 }
 
-/* Over itself. What is not there, or a link, cannot be held: it stays the broker's. */
+/* Mounts it over itself. A missing path or a link cannot be held: there the broker decides. */
 static int pin(const char *name)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };

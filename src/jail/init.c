@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first process of a PID namespace, at levels guarded and t0 (at t1: within.c). It starts the plugin, passes SIGTERM on, reaps what is orphaned, and ends
- * when the plugin has ended: the kernel then kills all that is left in the namespace and lets nobody out. It is not the
- * plugin itself, because the first process gets no signal that it has not asked for.
+ * The first process of a PID namespace, at levels guarded and t0 (at t1: within.c). It starts the plugin,
+ * passes SIGTERM on, reaps orphans, and ends when the plugin has ended: then the kernel kills everything
+ * left in the namespace. It is not the plugin itself, because the first process gets only signals that it
+ * has a handler for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include "policy/policy.h"
 #include "jail/view.h"
 
-/* ---- who we are in the new user namespace: who we were ---- */
+/* ---- our ids in the new user namespace: the same as before ---- */
 
 static int write_file(const char *path, const char *text)
 {
@@ -137,7 +138,7 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 		_exit(127);
 	launch->plugin = plugin;
 	close(MOR_GUARD_FD);
-	close(channel); /* the guardian takes this for the end of the launch */
+	close(channel); /* the guardian takes this as the end of the launch */
 	close_range(0, MOR_PLAN_FD, 0);
 	wait_for_the_end(plugin, launch, &heard);
 }

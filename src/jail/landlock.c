@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See landlock.h. Bookworm's header knows ABI 2, so the structures and rights of later ones are written out here. */
+/* See landlock.h. Bookworm's header knows ABI 2, so the structures and rights of later ones are defined
+ * here. */
 #include "jail/landlock.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 #endif
 
 #define READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* Devices and sockets are made by nobody. */
+/* Nobody may make devices and sockets. */
 #define WRITES (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
 		LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM | \
 		LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE)
@@ -34,7 +35,7 @@
 #define ON_FILES (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | \
 		  LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
 
-struct ruleset { /* as of ABI 6; an older kernel is given the part that it knows */
+struct ruleset { /* as of ABI 6; an older kernel gets the part that it knows */
 	uint64_t fs, net, scoped;
 };
 

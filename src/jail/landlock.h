@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Landlock by bare system calls: a rule set of paths, then the lock. What the kernel's ABI does not know is left out
- * here and stopped by the filter or the broker; `mortise doctor` says what then rests on one layer.
+ * Landlock by direct system calls: a rule set of paths, then the lock. What the kernel's ABI lacks is left
+ * out here and stopped by the filter or the broker; `mortise doctor` says what is then enforced by one layer
+ * only.
  */
 #ifndef MOR_JAIL_LANDLOCK_H
 #define MOR_JAIL_LANDLOCK_H
@@ -9,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOR_LANDLOCK_FLOOR = 2 }; /* Linux 5.19: renaming between directories. Below it we refuse. */
+/* Linux 5.19: renaming between directories. Below this ABI we refuse to start. */
+enum { MOR_LANDLOCK_FLOOR = 2 };
 
 /* The kernel's ABI, at most cap (0: no cap); 0: no Landlock. */
 unsigned mor_landlock_abi(unsigned cap);
@@ -21,11 +23,11 @@ struct mor_landlock {
 };
 /* network: TCP stays open. scope: no signals and no abstract sockets to the outside (ABI 6). 0 or -errno. */
 int mor_landlock_begin(struct mor_landlock *lock, unsigned abi, bool network, bool scope);
-/* `fd` is an O_PATH handle; access is of enum mor_path_access and holds for all below. */
+/* `fd` is an O_PATH handle; access is of enum mor_path_access and applies to everything below. */
 int mor_landlock_allow(const struct mor_landlock *lock, int fd, bool directory, unsigned access);
-/* Only the removal of empty directories directly below. */
+/* Allows only the removal of empty directories directly below. */
 int mor_landlock_allow_rmdir(const struct mor_landlock *lock, int fd);
-/* Needs no_new_privs or CAP_SYS_ADMIN. Closes the rule set in any case. */
+/* Needs no_new_privs or CAP_SYS_ADMIN. Closes the rule set in every case. */
 int mor_landlock_enforce(struct mor_landlock *lock);
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * The launcher: from the guardian to the plugin's execve.
  *
- * Guarded, it is a vfork: the guardian sleeps until the execve has succeeded or failed, and reads the failure from
- * memory that both share; no page is copied, no pipe is made. Confined, the guardian must be awake to answer the
- * filter's questions while the launcher executes, so it is a fork with a channel: the listener comes over it, and its
- * end says that the execve is over. With a PID namespace the child is that namespace's init (init.c). Level t1: within.c.
+ * Guarded, it is a vfork: the guardian sleeps until the execve has succeeded or failed, and reads the
+ * failure from shared memory. No page is copied and no pipe is made. Confined, the guardian must be awake to
+ * answer the filter's questions while the launcher executes. So it is a fork with a channel: the listener
+ * comes over it, and its end means that the execve is done. With a PID namespace the child is that
+ * namespace's init (init.c). Level t1: within.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +42,9 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 
 		if (getrlimit((int)wanted->resource, &limit) < 0)
 			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "no such limit: %u", wanted->resource);
-		/* Never more than we have ourselves: that would be refused, and is no limit of ours. Of processor time one
-		 * second more for who catches SIGXCPU: SIGKILL, right at the limit, would not say what it is for. */
+		/* Never more than our own limit: that would be refused. For processor time the hard limit is
+		 * one second more, for programs that catch SIGXCPU: SIGKILL exactly at the limit would not
+		 * show the reason. */
 		hard = wanted->value + (wanted->resource == RLIMIT_CPU);
 		if (limit.rlim_max > hard)
 			limit.rlim_max = hard;
@@ -53,7 +55,7 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 	return 0;
 }
 
-/* The death of whoever forked us must be ours. It may have come before the wish was known: hence the second look. */
+/* We must die with the process that forked us. It may have died before this call: so we check again. */
 static int tie_to_parent(pid_t parent, int channel, struct mor_setup_failure *failure)
 {
 	if (!parent)
@@ -67,10 +69,10 @@ static int tie_to_parent(pid_t parent, int channel, struct mor_setup_failure *fa
 
 static bool leads_session; /* the guardian */
 
-/* Guarded, a group of its own is enough: a session is also a scheduling group (autogroup), which costs every round
- * trip 6 % (3.54 against 3.76 us, medians of 14), and the tree is not found by its group. Confined, the terminal of the
- * host must be out of reach; the session is the guardian's, because a question to it should not cross between two of
- * those groups either (0.3 us of 6). */
+/* Guarded, a separate group is enough: a session is also a scheduling group (autogroup), which costs every
+ * round trip 6 % (3.54 against 3.76 us, medians of 14), and processes are not found by their group.
+ * Confined, the terminal of the host must be out of reach. The session is the guardian's, because questions
+ * to it should not cross between two scheduling groups either (0.3 us of 6). */
 static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	bool confined = plan->level.level != MOR_LEVEL_GUARDED;
@@ -90,7 +92,7 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, s
 	}
 	if (set_limits(plan, failure) < 0)
 		return;
-	/* All of them, ours and what an embedder left open: execve closes them. */
+	/* All descriptors, ours and those that an embedder left open: execve closes them. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		mor_setup_fail(failure, MOR_AT_GUARD, errno, "close_range refused");
 		return;
@@ -137,7 +139,7 @@ struct apart {
 	gid_t gid;
 };
 
-/* The child of a clone of our own; it never returns. */
+/* The child of our own clone; it never returns. */
 static _Noreturn void be_child(struct apart *apart, unsigned namespaces)
 {
 	struct mor_setup_failure *failure = &apart->launch->failure;
@@ -182,7 +184,7 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_l
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, apart.ends) < 0)
 		return mor_setup_fail(&apart.launch->failure, MOR_AT_FORK, errno, "cannot make a socket");
 	ret->pid = clone_apart(&apart, namespaces);
-	/* For a PID namespace alone a user namespace is only the price, which root need not pay. */
+	/* A user namespace is needed only to make the PID namespace. Root does not need it. */
 	if (ret->pid < 0 && errno == EPERM && (namespaces & CLONE_NEWPID) && !(namespaces & CLONE_NEWUSER)) {
 		namespaces |= CLONE_NEWUSER;
 		ret->pid = clone_apart(&apart, namespaces);
@@ -288,7 +290,7 @@ pid_t mor_launch_visible(const struct mor_launched *launched)
 	fd = open(path.text, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return launched->pid;
-	/* The first child is the oldest: the plugin, unless it has ended and been followed by an orphan. */
+	/* The first child is the oldest: the plugin, unless it has ended and an orphan has come after it. */
 	if (read(fd, text, sizeof(text) - 1) > 0) {
 		for (const char *at = text; *at >= '0' && *at <= '9'; at++)
 			pid = pid * 10 + (*at - '0');

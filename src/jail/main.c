@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise-jail: reads its plan and becomes the guardian of one plugin. Started by libmortise only; a person who runs
- * it is told so.
+ * mortise-jail: reads its plan and becomes the guardian of one plugin. Only libmortise starts it; a person
+ * who runs it gets a message.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 
-/* Most plans fit here, and then cost one system call to read. */
+/* Most plans fit here, and then need one system call to read. */
 static char small[16 * 1024] __attribute__((aligned(8)));
 
 /* The plan's bytes, private and writable. NULL with errno. */

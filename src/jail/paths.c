@@ -55,7 +55,7 @@ static const char *const readable_net[] = {
 	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
 	"/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
 };
-/* sbin is left out: what is there is for administrators. */
+/* sbin is left out: its programs are for administrators. */
 static const struct {
 	const char *path;
 	enum mor_path_origin origin;
@@ -67,7 +67,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* Of the caller's own /proc. */
+/* Files of the caller's own /proc. */
 #define OWN_READABLE "maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
 	"oom_score_adj|task"
 
@@ -75,7 +75,7 @@ static const char *const quiet_below[] = {
 	"/sys/fs/cgroup", "/proc/net", "/proc/sys", "/proc/self", "/etc/resolv.conf", "/etc/ssl/certs", "/etc/gitconfig",
 	"/etc/selinux", "/run/nscd", "/run/systemd",
 };
-/* Node looks for these in every parent up to the root. */
+/* Node searches for these in every parent directory up to the root. */
 #define QUIET_NAMES "package.json|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
 
 /* ---- building ---- */
@@ -132,8 +132,8 @@ static bool is_plain(const char *path)
 	return !*path;
 }
 
-/* The handle, and its canonical name; or -errno. A plain name without links on the way is canonical, and that shows while
- * opening. To ask /proc is dearer: for each handle that is asked for the kernel sets up a file there. */
+/* The handle, and its canonical name; or -errno. A plain name without links is canonical, and opening it
+ * shows that. Asking /proc is more expensive: the kernel sets up a file there for each handle. */
 static int open_named(const char *path, char name[PATH_MAX])
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
@@ -164,7 +164,7 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 	int status = fstat(fd, &st) ? -errno : 0;
 
 	if (status == 0) {
-		rule.len = len == 1 ? 0 : len; /* "/" is a prefix of everything, and has no slash to lose */
+		rule.len = len == 1 ? 0 : len; /* "/" is a prefix of everything, and has no slash to remove */
 		old = find_rule(paths, name, rule.len);
 		if (old) {
 			old->access |= rule.access;
@@ -224,7 +224,7 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 	return status;
 }
 
-/* Where the name has no slash a rule cannot end: that rules out nearly all of them without a comparison. */
+/* A rule can end only where the name has a slash: that excludes nearly all rules without a comparison. */
 static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char *name)
 {
 	size_t len = strlen(name);
@@ -243,7 +243,7 @@ static int add_protect(struct mor_paths *paths, const char *name, size_t len)
 	return add_text(&paths->protects, &paths->protect_count, name, len);
 }
 
-/* What the name, or its nearest parent that exists, is called in truth, with the missing rest appended. */
+/* The true name of a path, or of its nearest existing parent with the missing rest appended. */
 static int canonical(const char *path, char name[PATH_MAX])
 {
 	char head[PATH_MAX];
@@ -285,7 +285,8 @@ int mor_paths_protect(struct mor_paths *paths, const char *path)
 	}
 	if (status < 0 || slash == path || (size_t)(slash - path) >= sizeof(parent))
 		return status;
-	/* A link by that name must not be replaced either: so the name below its real parent as well. */
+	/* A link of that name must not be replaced either: so the name below its real parent is protected
+	 * too. */
 	memcpy(parent, path, (size_t)(slash - path));
 	parent[slash - path] = 0;
 	status = canonical(parent, name);
@@ -444,7 +445,7 @@ static bool quiet_read(const char *name)
 	return mor_text_in(mor_slice_of(last_part(name)), QUIET_NAMES);
 }
 
-/* Where toolchains are installed beside the system's own. */
+/* Places where toolchains are installed beside the system's own. */
 static bool in_software(const char *name)
 {
 	static const char *const roots[] = { "/opt", "/usr/local", "/nix", "/snap" };
@@ -455,7 +456,7 @@ static bool in_software(const char *name)
 	return false;
 }
 
-/* The same as rule_for(), begun where the last name was found. */
+/* The same as rule_for(), starting where the last name was found. */
 static struct mor_path_rule *rule_near(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *last = paths->last;
@@ -465,7 +466,7 @@ static struct mor_path_rule *rule_near(struct mor_paths *paths, const char *name
 	return paths->last = rule_for(paths, name);
 }
 
-/* Of the default set, but for /proc, /dev and the like. */
+/* In the default set, except /proc, /dev and the like. */
 static bool is_system(const struct mor_path_rule *rule)
 {
 	return rule->origin == MOR_PATH_DEFAULT && !(rule->access & W) &&
@@ -479,8 +480,8 @@ static bool is_same(const char *name, const char *other)
 	return stat(name, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Whether the network's permission would open it: then that is what is lacking. Of /etc/hosts and its like the true name
- * may be another. */
+/* Would the network permission open it? Then that permission is missing. The true name of /etc/hosts and
+ * similar files may differ. */
 static bool is_of_network(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readable_net) / sizeof(*readable_net); i++)
@@ -515,7 +516,8 @@ struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *n
 	return violation("not among the programs it may run");
 }
 
-/* At a parent of a protected name only directories may be made: a link or file called .git would lead elsewhere. */
+/* In a parent of a protected name only directories may be made: a link or file called .git would lead to
+ * another place. */
 static bool is_protected(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	size_t len = strlen(name);
@@ -529,7 +531,7 @@ static bool is_protected(const struct mor_paths *paths, const char *name, enum m
 	return false;
 }
 
-/* Python's caches: it goes on without them. A thread's name: cosmetic. */
+/* Python's caches: it works without them. A thread's name: cosmetic. */
 static bool quiet_write(const char *name)
 {
 	const char *cache = strstr(name, "/__pycache__"), *own = own_proc(name);
@@ -537,7 +539,7 @@ static bool quiet_write(const char *name)
 	return (cache && (cache[12] == 0 || cache[12] == '/')) || (own && strcmp(own, "comm") == 0);
 }
 
-/* Right in it: whoever looks deeper means somebody's files. */
+/* Directly in it: a program that looks deeper wants another user's files. */
 static bool in_tmp(const char *name)
 {
 	return strncmp(name, "/tmp/", 5) == 0 && !strchr(name + 5, '/');
@@ -548,7 +550,7 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 	const struct mor_path_rule *rule = rule_for(paths, name);
 
 	if (rule && rule->access & W) {
-		/* A rule's own directory may be filled, but neither moved nor removed. */
+		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
 			return violation("no write to the root of a rule");
 		return is_protected(paths, name, kind) ? violation("no write to a protected path") : perform();

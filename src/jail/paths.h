@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a confined plugin may read, write and run: rules on canonical names, the longest one wins; the default
- * readable set; the names where a refusal is quiet because interpreters probe them; the protected ones.
+ * Which files a confined plugin may read, write and run: rules for canonical names, the longest one wins;
+ * the default readable set; names where a refusal is quiet because interpreters try them; the protected
+ * ones.
  */
 #ifndef MOR_JAIL_PATHS_H
 #define MOR_JAIL_PATHS_H
@@ -14,49 +15,52 @@
 #include "jail/landlock.h"
 #include "policy/plan.h"
 
-/* struct mor_op_path.flags, and where a rule comes from. */
+/* struct mor_op_path.flags, and the source of a rule. */
 enum mor_path_origin { MOR_PATH_ASKED, MOR_PATH_WORKSPACE, MOR_PATH_DEFAULT, MOR_PATH_SCRATCH,
-	MOR_PATH_VIEW, /* comes and goes with a view */
-	MOR_PATH_LOADER /* the kernel executes it with a program; by itself it would run any file that can be read */ };
+	MOR_PATH_VIEW, /* belongs to a view */
+	MOR_PATH_LOADER /* the kernel executes it together with a program; alone it would run any readable
+			 * file */ };
 
 struct mor_path_rule {
 	char *path; /* canonical, no slash at the end */
 	size_t len;
 	uint8_t access, origin;
 	bool directory;
-	bool outer; /* another rule lies below it */
+	bool outer; /* another rule is below it */
 	int fd;   /* O_PATH, until mor_paths_close() */
-	int near; /* O_PATH, the same as the plugin sees it: the broker's, who opens it when it is first needed; 0: not yet */
-	dev_t device; /* what it was when the rule was made */
+	int near; /* O_PATH, as the plugin sees it; the broker opens it when it is first needed; 0: not yet */
+	dev_t device; /* its state when the rule was made */
 	ino_t inode;
 };
 
 struct mor_paths {
 	struct mor_path_rule *rules;
 	size_t count, room;
-	struct mor_path_rule *last; /* that a name to read was found under: the next one is mostly near */
+	struct mor_path_rule *last; /* the rule of the last name that was read: the next one is often near */
 	char **protects;
 	size_t protect_count;
-	char **aliases; /* names as given that are not the true ones: links on the way */
+	char **aliases; /* given names that are not the true ones, because of links */
 	size_t alias_count;
 	bool network;   /* granted */
-	bool quiet_tmp; /* a write right in /tmp that no rule permits is refused quietly */
-	bool quiet_software; /* so is to look for software where none is allowed: analyzers are compilers, and those search */
+	bool quiet_tmp; /* a write directly in /tmp that no rule allows is refused quietly */
+	bool quiet_software; /* a search for software in places that are not allowed is also refused quietly:
+			      * analyzers are compilers, and compilers search */
 };
 
-/* 0 or -errno. What is not there, or not within reach, gives no rule and no error. */
+/* 0 or -errno. A path that does not exist or cannot be reached gives no rule and no error. */
 int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin);
 int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn);
-/* A rule without a handle, for what a view shows under this canonical name; it wins over one on the same name. Sorts. */
+/* A rule without a handle, for a canonical name in a view; it wins over another rule for the same name.
+ * Sorts. */
 int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access);
 void mor_paths_forget_view(struct mor_paths *paths);
-/* Protects the name as it is written below its canonical parent, and what it leads to today. Whose rule it lies under is
- * the workspace. After mor_paths_sort(). */
+/* Protects the name as it is written below its canonical parent, and its present target. The rule that
+ * contains it is the workspace. Call it after mor_paths_sort(). */
 int mor_paths_protect(struct mor_paths *paths, const char *path);
-void mor_paths_sort(struct mor_paths *paths); /* after the last one */
-/* Those rules that grant one of `mask`, with that part of their access. */
+void mor_paths_sort(struct mor_paths *paths); /* call it after the last one */
+/* The rules that grant one of `mask`, with that part of their access. */
 int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask);
-/* Closes the handles; those of rules to execute stay if asked, for the launcher's own lock. */
+/* Closes the handles. If asked, those of rules to execute stay open, for the launcher's own lock. */
 void mor_paths_close(struct mor_paths *paths, bool keep_executable);
 void mor_paths_fini(struct mor_paths *paths);
 
@@ -64,14 +68,14 @@ enum mor_ruling_kind { MOR_RULING_PERFORM, MOR_RULING_QUIET, MOR_RULING_VIOLATIO
 struct mor_ruling {
 	enum mor_ruling_kind kind;
 	struct mor_path_rule *under; /* a read, PERFORM: by this rule                                     */
-	bool inert;       /* of the system's own, where nobody puts a FIFO or a device            */
-	int error;        /* QUIET: to answer     */
+	bool inert;       /* one of the system's own, where nobody puts a FIFO or a device */
+	int error;        /* QUIET: the answer */
 	const char *rule; /* VIOLATION: for people */
 };
-/* `name` is canonical; what belongs to the caller in /proc begins with /proc/self. */
+/* `name` is canonical; the caller's own files in /proc begin with /proc/self. */
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);
 struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name);
-/* What the write does there: changes a file, or a directory that stays (its mode, a nameless file in it); makes a
+/* What the write does: changes a file, or an existing directory (its mode, an unnamed file in it); makes a
  * directory; removes; makes, moves or replaces anything else. */
 enum mor_write_kind { MOR_WRITE_CONTENT, MOR_WRITE_INSIDE, MOR_WRITE_MKDIR, MOR_WRITE_REMOVE, MOR_WRITE_PLACE };
 struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records to the host, and the texts in them. No stdio: its buffers and locale tables would be most of our memory. */
+/* Records to the host, and the texts in them. No stdio: its buffers and locale tables would take most of our
+ * memory. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -15,8 +16,8 @@ void mor_record_send(struct mor_record *record)
 	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);
 
 	record->version = MOR_PLAN_VERSION;
-	/* The queue of this socket holds more than the three records there ever are and one answer to an order, so it never
-	 * blocks. */
+	/* This socket's queue has room for the three possible records and one answer to an order, so it
+	 * never blocks. */
 	while (send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
@@ -56,7 +57,7 @@ static void put_number(struct text *out, long long number)
 	put_text(out, at);
 }
 
-/* One conversion; returns where it ends. What is not known is shown as it stands. */
+/* One conversion; returns its end. An unknown one is shown as it is. */
 static const char *convert(struct text *out, const char *format, va_list *args)
 {
 	bool is_long = *format == 'l';
@@ -94,6 +95,6 @@ int mor_setup_fail(struct mor_setup_failure *failure, int step, int error, const
 	va_end(args);
 	*out.at = '\0';
 	failure->error = error;
-	failure->step = step; /* last: whoever shares this memory looks at it */
+	failure->step = step; /* written last: the process that shares this memory checks it */
 	return -1;
 }

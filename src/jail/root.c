@@ -23,7 +23,7 @@
 
 struct tree {
 	const struct mor_paths *paths;
-	int old, root; /* O_PATH: the host's tree as this namespace has it, and ours */
+	int old, root; /* O_PATH: the host's tree in this namespace, and ours */
 	const char **step;
 };
 
@@ -34,7 +34,7 @@ static bool in_proc(const char *name)
 	return mor_path_is_within(name, "/proc", 5);
 }
 
-/* The rule, other than `but`, in whose mount the name lies. Sorted: the longest comes first. */
+/* The rule, other than `but`, whose mount contains the name. Sorted: the longest comes first. */
 static const struct mor_path_rule *covered(const struct tree *tree, const char *name, const struct mor_path_rule *but)
 {
 	for (size_t i = 0; i < tree->paths->count; i++) {
@@ -98,7 +98,7 @@ static int bind_over(int from, int onto, uint64_t attributes)
 	return status;
 }
 
-/* The place to mount at. Mostly only the last part is missing. */
+/* The place to mount at. Usually only the last part is missing. */
 static int make_place(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	for (int status = 0; status == 0; status = make_directories(tree, rule->path, false)) {
@@ -111,7 +111,7 @@ static int make_place(const struct tree *tree, const struct mor_path_rule *rule)
 	return -ENOENT;
 }
 
-/* Whether the mount that it lies in allows the same already. */
+/* Does the mount around it already allow the same? */
 static bool superfluous(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	const struct mor_path_rule *above = covered(tree, rule->path, rule);
@@ -126,8 +126,8 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 	return S_ISCHR(st->st_mode) ? attributes & ~(uint64_t)MOUNT_ATTR_NODEV : attributes;
 }
 
-/* A detached copy of what the rule names, with all mounts in it. What has gone since the rule was made, or has become
- * another thing, is left out: -ENOENT. That check makes it the right one, whatever links lay on the way. */
+/* A detached copy of what the rule names, with all mounts in it. If it is gone, or has become another thing,
+ * it is left out: -ENOENT. This check makes sure that links did not change it. */
 static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	int copy = open_tree(tree->old, rule->path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
@@ -147,8 +147,8 @@ static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 	return status < 0 ? status : copy;
 }
 
-/* Within the mount of a shorter rule the place is there already, but in a tree that others may change; all else on the way
- * is ours. */
+/* Inside the mount of a shorter rule the place exists already, but in a tree that others may change. All
+ * else in the path is ours. */
 static int hang(const struct tree *tree, const struct mor_path_rule *rule, int copy)
 {
 	bool within = covered(tree, rule->path, rule);
@@ -188,7 +188,7 @@ static int add_rules(const struct tree *tree)
 	return status;
 }
 
-/* What is there is read-only by the kernel; what is not there yet, and links, are guarded by the broker. */
+/* The kernel makes existing paths read-only. The broker protects missing paths and links. */
 static int add_protects(const struct tree *tree)
 {
 	int status = 0;
@@ -227,7 +227,7 @@ static int add_link(const struct tree *tree, const char *name, const char *text)
 }
 
 struct trace {
-	char at[PATH_MAX], rest[PATH_MAX * 2]; /* canonical so far; still to go */
+	char at[PATH_MAX], rest[PATH_MAX * 2]; /* canonical so far; the rest */
 	int links;
 };
 
@@ -239,7 +239,7 @@ static void step_up(struct trace *trace)
 		*slash = 0;
 }
 
-/* 0 to go on; 1: there is nothing by that name. */
+/* 0 to go on; 1: the name does not exist. */
 static int trace_part(const struct tree *tree, struct trace *trace, const char *part)
 {
 	size_t len = strlen(trace->at);
@@ -253,7 +253,7 @@ static int trace_part(const struct tree *tree, struct trace *trace, const char *
 	memcpy(trace->at + len + 1, part, strlen(part) + 1);
 	got = readlinkat(tree->old, trace->at + 1, text, sizeof(text) - 1);
 	if (got < 0)
-		return errno == EINVAL ? 0 : 1; /* no link; or out of reach */
+		return errno == EINVAL ? 0 : 1; /* not a link; or out of reach */
 	text[got] = 0;
 	if (++trace->links > LINKS_MAX)
 		return 1;
@@ -268,7 +268,7 @@ static int trace_part(const struct tree *tree, struct trace *trace, const char *
 	return 0;
 }
 
-/* Makes every link that lies on the way of a name. ret (may be NULL): where it ends, "" if nowhere. */
+/* Makes every link in the path of a name. ret (may be NULL): where it ends, "" if nowhere. */
 static int add_links(const struct tree *tree, const char *path, char ret[PATH_MAX])
 {
 	struct trace trace = { .links = 0 };
@@ -300,8 +300,8 @@ static int add_links(const struct tree *tree, const char *path, char ret[PATH_MA
 	return status < 0 ? status : 0;
 }
 
-/* What it may be started with, and by which names: of other names than the true ones those that a rule was given with.
- * Whoever asks through the broker does not need them; stat, chdir and execve do. */
+/* The names to start it with. Names with links are made only if a rule was given with them. Access through
+ * the broker does not need them, but stat, chdir and execve do. */
 static int add_names(const struct tree *tree, const struct mor_plan *plan)
 {
 	char where[PATH_MAX];
@@ -337,13 +337,14 @@ static int add_own(const struct tree *tree)
 		if (symlinkat(links[i][1], tree->root, links[i][0]) < 0 && errno != EEXIST)
 			return -errno;
 	*tree->step = "a /proc of its own (the one here must not be masked)";
-	/* Read-only: neither its memory nor the kernel's settings can be written there, whatever the broker thinks. */
+	/* Read-only: even with a wrong broker, nobody can write the plugin's memory or the kernel's settings
+	 * there. */
 	return mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
 }
 
 /* ---- the change of roots ---- */
 
-/* Any directory will do: it is covered for a moment only. */
+/* Any directory is fine: it is covered only for a moment. */
 static int mount_root(const char **step)
 {
 	static const char *const places[] = { "/tmp", "/run", "/var", "/usr" };
@@ -361,7 +362,7 @@ static int mount_root(const char **step)
 	return status;
 }
 
-/* The host's tree stays within reach by its handle until it is let go. */
+/* The host's tree can be reached by its handle until it is released. */
 static int turn(struct tree *tree)
 {
 	tree->old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -409,7 +410,7 @@ int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, co
 	return status;
 }
 
-/* Of a name that is to be unmounted the topmost mount is meant. */
+/* Unmounting a name removes the topmost mount. */
 int mor_root_leave(const char **step)
 {
 	*step = "letting go of the host's tree";
@@ -431,7 +432,7 @@ static int bind_entry(const struct tree *tree, const char *name, int from, bool 
 	return status;
 }
 
-/* One entry of the host's root, under the same name. What cannot be reached is left out. */
+/* One entry of the host's root, under the same name. An entry that cannot be reached is left out. */
 static int add_entry(const struct tree *tree, const char *name)
 {
 	char text[PATH_MAX];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The complete kill. We are the subreaper of all that the plugin ever starts, so whoever loses its parent becomes our
- * child, whatever session or group it has fled to. Hence: kill the children we have, reap, look again, until there are
- * none. Signals go by number, and only to children that we have not reaped: nobody else can have such a number.
+ * Kills all processes. We are the subreaper of everything the plugin starts: a process that loses its parent
+ * becomes our child, in any session or group. So we kill our children, reap them, and look again, until
+ * there are none. Signals go by number, and only to children that we have not reaped: nobody else can have
+ * such a number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +18,13 @@
 #include "jail/guard.h"
 
 enum {
-	PATIENCE_MS = 5000, /* what SIGKILL has not ended by then hangs in the kernel             */
-	LOOK_MS = 2         /* a child may be reparented to us without any signal to tell us of it */
+	PATIENCE_MS = 5000, /* a process that SIGKILL has not ended by then hangs in the kernel */
+	LOOK_MS = 2         /* a child may become ours without any signal */
 };
 
 static int list = -1;
 
-/* Whether /proc shows our own PID namespace: else its numbers mean nothing here. */
+/* Does /proc show our own PID namespace? Otherwise its numbers mean nothing here. */
 static bool proc_is_ours(void)
 {
 	char text[16] = "";
@@ -61,7 +62,7 @@ int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret)
 	return info.si_pid ? 1 : 0;
 }
 
-/* Belt and braces: whoever this says yes to can be nobody else until we reap it. */
+/* An extra check: if this says yes, the number stays its own until we reap it. */
 static bool is_ours(pid_t pid)
 {
 	struct mor_ended ended;
@@ -90,7 +91,7 @@ static void kill_children(void)
 	}
 }
 
-/* How many were reaped, or -ECHILD when no child is left. */
+/* The number of reaped children, or -ECHILD if no child is left. */
 static int reap(pid_t main_pid, struct mor_ended *main_end)
 {
 	struct mor_ended ended;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maker of views, and what guardian and launcher have to do with it. See view.h. */
+/* The maker of views, and the parts of guardian and launcher. See view.h. */
 #include "jail/view.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static _Noreturn void be_maker(int socket, pid_t parent)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
-	/* The plugin's stdio and the host's socket above all. */
+	/* Most of all the plugin's stdio and the host's socket. */
 	close_range(0, (unsigned)socket - 1, 0);
 	close_range((unsigned)socket + 1, ~0U, 0);
 	while ((n = take_order(socket, &order, namespaces)) > 0) {
@@ -121,7 +121,7 @@ int mor_view_fd(void)
 	return maker;
 }
 
-/* One order at a time is under way: the host waits for the answer before it sends the next. So nothing blocks. */
+/* Only one order at a time: the host waits for the answer before it sends the next. So nothing blocks. */
 int mor_view_order(const struct mor_guard_order *order, size_t size)
 {
 	return maker < 0 || send(maker, order, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
@@ -161,8 +161,8 @@ static int hand_over(const int namespaces[MOR_VIEW_NAMESPACES])
 	return sendmsg(maker, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* What the host mounts later comes to the copy of its tree, but never goes back (slave); from there it goes nowhere, since
- * whoever makes the plugin's root makes it private first. */
+/* What the host mounts later appears in the copy of its tree, but nothing goes back (slave). It goes no
+ * further, because the plugin's root is made private first. */
 static int split(int namespaces[MOR_VIEW_NAMESPACES])
 {
 	namespaces[MOR_VIEW_USER] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
@@ -184,7 +184,7 @@ int mor_view_split(const struct mor_plan *plan, struct mor_setup_failure *failur
 	for (int i = 0; i < MOR_VIEW_NAMESPACES; i++)
 		if (namespaces[i] >= 0)
 			close(namespaces[i]);
-	close(maker); /* an init lives on: it must not hold this */
+	close(maker); /* an init lives on: it must not keep this open */
 	maker = -1;
 	return status < 0 ? mor_setup_fail(failure, MOR_AT_NAMESPACE, -status,
 					   "sandbox.view: the kernel refuses a second mount namespace; see user.max_mnt_namespaces") : 0;
@@ -202,6 +202,6 @@ int mor_view_enter(const struct mor_plan *plan, struct mor_setup_failure *failur
 	status = mor_root_whole(plan, &step);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "sandbox.view: the kernel refuses %s", step);
-	/* Root would keep them over its execve. */
+	/* Root would keep them after its execve. */
 	return mor_t0_drop_capabilities(true, failure);
 }

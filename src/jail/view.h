@@ -40,13 +40,14 @@ int mor_view_add(struct mor_view_texts *texts, char letter, const char *name);
 /* The next after `after` (NULL: the first); NULL: none. */
 const char *mor_view_next(const struct mor_view_texts *texts, const char *after);
 
-enum { MOR_PLACE_OVER = 'o', MOR_PLACE_MADE = 'm' };  /* a top-level name: covers what is there; made for the view */
+/* a top-level name: covers the existing one; a new one for the view */
+enum { MOR_PLACE_OVER = 'o', MOR_PLACE_MADE = 'm' };
 enum { MOR_GRANT_READ = 'r', MOR_GRANT_WRITE = 'w' }; /* an absolute path, for the broker                          */
 
 struct mor_view_answer {
 	struct mor_setup_failure failure; /* step 0: none                                          */
-	uint32_t changed;                 /* the grants hold from now on, in place of those before */
-	struct mor_view_texts grants;     /* sent as far as it is used                             */
+	uint32_t changed;                 /* from now on these grants replace the earlier ones */
+	struct mor_view_texts grants;     /* only the used part is sent */
 };
 
 enum mor_view_namespace { MOR_VIEW_USER, MOR_VIEW_HOST, MOR_VIEW_PLUGIN, MOR_VIEW_NAMESPACES };
@@ -61,7 +62,8 @@ int mor_view_order(const struct mor_guard_order *order, size_t size); /* 0, -1: 
 /* 1: an answer; 0: none now; -1: the maker has ended, and nobody knows what the plugin sees. */
 int mor_view_receive(struct mor_view_answer *ret);
 
-/* texts: as in struct mor_guard_order; the last byte is NUL. Returns only while it is known what the plugin sees. */
+/* texts: as in struct mor_guard_order; the last byte is NUL. Returns only if it is known what the plugin
+ * sees. */
 void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size, struct mor_view_answer *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One order: puts the new view together in the shop, then changes the plugin's mounts. Whatever fails before that changes
- * nothing.
+ * One order: builds the new view in the shop, then changes the plugin's mounts. A failure before that
+ * changes nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,21 +23,22 @@ enum { MOUNTS_MAX = 20000 };
 struct order {
 	const int *namespaces;
 	struct mor_view_answer *answer;
-	struct mor_setup_failure *failure; /* mostly the answer's */
+	struct mor_setup_failure *failure; /* usually the answer's */
 	const char *stage;                 /* "": none */
 	const char *writable[MOR_PLAN_VIEW_WRITABLE];
 	size_t writable_count;
 	int stage_tree;                    /* a detached mount */
-	int writable_dirs[MOR_PLAN_VIEW_WRITABLE]; /* handles; detached mounts of them once these are needed */
-	bool late[MOR_PLAN_VIEW_WRITABLE];      /* to be mounted in the plugin's namespace */
+	/* handles; and detached mounts of them when these are needed */
+	int writable_dirs[MOR_PLAN_VIEW_WRITABLE];
+	bool late[MOR_PLAN_VIEW_WRITABLE];      /* to mount in the plugin's namespace */
 };
 
-/* What outlives an order. */
+/* What is kept between orders. */
 static struct {
 	bool inside; /* in the user namespace */
-	bool busy;   /* the plugin's own mounts are being changed: who ends now leaves a mess */
+	bool busy;   /* the plugin's own mounts are being changed: ending now would leave them half done */
 	int root;    /* the plugin's root, in its own namespace; -1: not yet opened */
-	struct mor_view_texts places; /* what the view lies on now */
+	struct mor_view_texts places; /* the places of the present view */
 	struct mor_view_shop shop;
 } maker = {
 	.root = -1,
@@ -74,7 +75,7 @@ static int enter_namespace(const struct order *order, enum mor_view_namespace wh
 	return setns(order->namespaces[which], kind) < 0 ? refused(order, "to enter the plugin's namespaces") : 0;
 }
 
-/* /proc must be one that knows us: the plugin's may be that of another PID namespace. */
+/* /proc must show our process: the plugin's may belong to another PID namespace. */
 static int open_handles(const struct order *order)
 {
 	struct mor_view_shop *shop = &maker.shop;
@@ -86,7 +87,8 @@ static int open_handles(const struct order *order)
 	return shop->own_fds < 0 || shop->self < 0 ? refused(order, "/proc") : 0;
 }
 
-/* The plugin's root is read-only for all; through this mount of it, which nobody else has, names can be made and removed. */
+/* The plugin's root is read-only for everybody. Through this mount of it, which only we have, names can be
+ * made and removed. */
 static int open_writer(const struct order *order)
 {
 	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
@@ -101,7 +103,7 @@ static int open_writer(const struct order *order)
 	return 0;
 }
 
-/* With the first order; by then the plugin's root is there. Ends in `host`, as every order does. */
+/* With the first order; by then the plugin's root exists. Ends in `host`, like every order. */
 static int move_in(const struct order *order)
 {
 	if (maker.root >= 0)
@@ -109,7 +111,7 @@ static int move_in(const struct order *order)
 	if (!maker.inside && (open_handles(order) < 0 || enter_namespace(order, MOR_VIEW_USER) < 0))
 		return -1;
 	maker.inside = true;
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel may forget it with a change of rights */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel may forget it after a change of rights */
 	if (enter_namespace(order, MOR_VIEW_PLUGIN) < 0 || (maker.shop.writer < 0 && open_writer(order) < 0))
 		return -1;
 	maker.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -120,7 +122,7 @@ static int move_in(const struct order *order)
 
 /* ---- what the host has ---- */
 
-/* The stage as a mount that belongs nowhere yet. */
+/* The stage as a detached mount. */
 static int fetch_stage(struct order *order)
 {
 	struct stat st;
@@ -146,7 +148,7 @@ static int fetch_all(struct order *order)
 	return 0;
 }
 
-/* Only in their own namespace can they become mounts. */
+/* They can become mounts only in their own namespace. */
 static int copy_writable(struct order *order)
 {
 	for (size_t i = 0; i < order->writable_count; i++) {
@@ -182,7 +184,7 @@ static bool has(const struct mor_view_texts *places, const char *name)
 	return false;
 }
 
-/* Names that were made on the plugin's root, unless `but` has them still. */
+/* Removes names that were made on the plugin's root, unless `but` still has them. */
 static void remove_made(const struct mor_view_texts *places, const struct mor_view_texts *but)
 {
 	int writer = maker.shop.writer;
@@ -195,7 +197,7 @@ static void remove_made(const struct mor_view_texts *places, const struct mor_vi
 	}
 }
 
-/* A name that the view before had to make is still only ours. */
+/* A name that the earlier view made is still only ours. */
 static void inherit_made(void)
 {
 	struct mor_view_texts *touched = &maker.shop.touched;
@@ -226,7 +228,7 @@ static int enter_shop(const struct order *order)
 	return 0;
 }
 
-/* Mostly the plugin's tree has them already, and writable: then nothing is mounted. */
+/* Usually the plugin's tree already has them, and writable: then nothing is mounted. */
 static int add_writable(struct order *order)
 {
 	struct mor_view_shop *shop = &maker.shop;
@@ -304,7 +306,7 @@ static int attach_all(const struct order *order)
 	return 0;
 }
 
-/* From here on there is no way back to the old view, but always one to none. */
+/* From here on the old view cannot come back, but removing the view always works. */
 static int commit(const struct order *order)
 {
 	struct mor_view_texts old = maker.places;
@@ -328,7 +330,8 @@ static int commit(const struct order *order)
 	return order->failure->step ? -1 : 0;
 }
 
-/* Whether a name that the old view made on the root is a file there and a directory in the new one, or the other way. */
+/* Is a name that the old view made on the root a file there and a directory in the new one, or the other way
+ * round? */
 static bool must_clear(const struct order *order)
 {
 	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));) {
@@ -384,7 +387,7 @@ void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts,
 	mor_shop_clear(&maker.shop);
 	mor_shop_close(order.writable_dirs, order.writable_count);
 	mor_shop_close(&order.stage_tree, 1);
-	/* In `plugin` live the plugin's processes alone. */
+	/* Only the plugin's processes live in `plugin`. */
 	if (maker.inside && setns(namespaces[MOR_VIEW_HOST], CLONE_NEWNS) < 0)
 		_exit(1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What view_stage.c builds with: mounts, and the shop itself. See view_shop.h. */
+/* The tools of view_stage.c: mounts, and the shop itself. See view_shop.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -102,7 +102,7 @@ int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto)
 	return status;
 }
 
-/* A new file system as a mount that belongs nowhere yet. */
+/* A new file system as a detached mount. */
 static int make_mount(const char *type, const char *const options[][2], uint64_t attributes)
 {
 	int fs = fsopen(type, FSOPEN_CLOEXEC), mnt = -1, status = 0;
@@ -120,8 +120,8 @@ static int make_mount(const char *type, const char *const options[][2], uint64_t
 	return status < 0 ? status : mnt;
 }
 
-/* Layers are named by our own descriptors of them, so overlay's options never contain a name of the stage: commas, colons,
- * backslashes and length do not matter. Linux 6.1 wants them in the namespace that we are in. */
+/* Layers are named by our own descriptors, so overlay's options never contain a name from the stage: commas,
+ * colons, backslashes and length do not matter. Linux 6.1 requires them to be in our namespace. */
 static int overlay(int from, int base)
 {
 	char layers[64];
@@ -131,7 +131,7 @@ static int overlay(int from, int base)
 	return make_mount("overlay", options, MOR_VIEW_SHOWN);
 }
 
-/* Off the top of that place, whatever it is. A leftover would be there for the next order to see. */
+/* Removes the topmost mount of that place. The next order must not see a leftover. */
 static void take_off(struct mor_view_shop *shop, int place)
 {
 	char name[24];
@@ -141,8 +141,9 @@ static void take_off(struct mor_view_shop *shop, int place)
 		shop->used = true;
 }
 
-/* The stage lies within what it covers, as under a home directory: no layer may be inside of another. Behind an overlay of
- * its own, over nothing, the stage's directory is one of another file system. */
+/* The stage may lie inside the directory it covers, for example in a home directory, but no layer may be
+ * inside another. Behind an overlay of its own, over nothing, the stage's directory belongs to another file
+ * system. */
 static int overlay_apart(struct mor_view_shop *shop, int from, int base)
 {
 	int apart = overlay(from, shop->nothing), mnt;
@@ -158,7 +159,7 @@ static int overlay_apart(struct mor_view_shop *shop, int from, int base)
 	return mnt;
 }
 
-/* Mostly its name tells. The kernel would, too, but writes each refusal into its log. */
+/* Usually its name is enough. The kernel knows too, but logs each refusal. */
 int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char *name)
 {
 	int status = spend(shop), mnt = -ELOOP;
@@ -220,7 +221,7 @@ bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter)
 	return true;
 }
 
-/* Its number among the touched; touched_count: none. */
+/* Its index among the touched names; touched_count: none. */
 static size_t place_of(const struct mor_view_shop *shop, const char *path)
 {
 	size_t len = strcspn(path + 1, "/"), i = 0;
@@ -307,7 +308,7 @@ static void unescape_mount(char *text)
 	*to = 0;
 }
 
-/* Of each line the fifth field, packed to the front. */
+/* The fifth field of each line, packed to the front. */
 static void keep_mount_points(struct mor_view_shop *shop, char *text)
 {
 	char *to = text, *line = text, *next;
@@ -371,7 +372,7 @@ static int make_place(int room, const char *name, int *ret)
 	return *ret < 0 ? -errno : 0;
 }
 
-/* A place of our own, mounted over the root, where nobody steps on it: names begin at handles below. */
+/* Our own place, mounted over the root, where nobody comes: names begin at handles below it. */
 static int open_room(struct mor_view_shop *shop)
 {
 	static const char *const options[][2] = { { "mode", "0700" }, { "size", "64k" }, { NULL, NULL } };

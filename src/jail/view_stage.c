@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Putting a view together in the shop, in place: one read-only overlay of the stage's directory over the plugin's per
- * touched top-level directory. Where the kernel has no overlay for it (mounts inside, the stage itself inside, too many
- * overlays on each other) the directory is built anew on a tmpfs, of copies of what is in it, and only what the stage
- * touches is looked at further down. Where a directory of the stage meets a link of the plugin's tree, it is shown where
- * the link leads. Names in the stage are nobody's friends: they are only ever used one at a time, below handles, and no link
- * in the stage is followed. Layers are hung up under names of ours, so what characters they have does not matter.
+ * Builds a view in the shop, in place: one read-only overlay of the stage's directory over the plugin's, for
+ * each touched top-level directory. If the kernel cannot make this overlay (mounts inside, the stage itself
+ * inside, too many overlays on each other), the directory is built again on a tmpfs, from copies of its
+ * entries, and only what the stage touches is followed further down. If a directory of the stage meets a
+ * link of the plugin's tree, it is shown where the link leads. We do not trust names in the stage: they are
+ * used one at a time, below handles, and no link in the stage is followed. Layers are mounted under our own
+ * names, so special characters in their names do not matter.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,12 +34,12 @@ static int show_below(struct mor_view_shop *shop, const char *dest, const char *
 
 struct anew {
 	struct mor_view_shop *shop;
-	const char *dest, *origin; /* its name; that of what it was in the tree before */
+	const char *dest, *origin; /* its name; its earlier name in the tree */
 	int from, base, room;      /* the stage's directory (-1: none), the plugin's, the new one */
 	int depth;
 };
 
-/* The same name in the new directory, with a copy of what it is. */
+/* The same name in the new directory, with a copy of the thing. */
 static int put_copy(const struct anew *anew, const char *name, int thing, uint64_t attributes)
 {
 	char text[PATH_MAX];
@@ -62,7 +63,7 @@ static int put_copy(const struct anew *anew, const char *name, int thing, uint64
 	return status;
 }
 
-/* What was there, unless the stage has something else by that name. */
+/* The existing entry, unless the stage has something else with that name. */
 static int keep_old(const struct anew *anew, const char *name)
 {
 	char dest[PATH_MAX], origin[PATH_MAX];
@@ -70,7 +71,7 @@ static int keep_old(const struct anew *anew, const char *name)
 	mode_t was = mor_handle_type(base), is = mor_handle_type(from);
 	bool both = was == S_IFDIR && is == S_IFDIR;
 
-	/* A directory of the stage where the tree has a link is shown where the link leads. */
+	/* If the tree has a link, the stage's directory is shown where the link leads. */
 	if (was == S_IFLNK && is == S_IFDIR && mor_name_join(origin, anew->origin, name) == 0 && mor_shop_link(anew->shop, origin))
 		is = 0;
 	if (was && (!is || both))
@@ -85,7 +86,7 @@ static int keep_old(const struct anew *anew, const char *name)
 	return status;
 }
 
-/* What only the stage has, or has as another thing. */
+/* Entries that only the stage has, or has as another type. */
 static int add_new(const struct anew *anew, const char *name)
 {
 	int there = mor_handle_entry(anew->room, name), from = -1, status = 0;
@@ -98,7 +99,8 @@ static int add_new(const struct anew *anew, const char *name)
 	return status;
 }
 
-/* Each pass over names with its own function. A negative status comes with the failure, or is a -errno. */
+/* Each pass over names has its own function. A negative status comes with the failure filled, or is a
+ * -errno. */
 static int fill_room(const struct anew *anew, int dir, int (*each)(const struct anew *anew, const char *name))
 {
 	struct mor_listing listing;
@@ -117,7 +119,7 @@ static int fill_room(const struct anew *anew, int dir, int (*each)(const struct 
 	return status < 0 ? status : ended;
 }
 
-/* way: directories to be there in the end, or NULL. */
+/* way: directories that must exist at the end, or NULL. */
 static int build_anew(struct mor_view_shop *shop, const struct anew *what, int at, const char *way)
 {
 	struct anew anew = *what;
@@ -158,13 +160,13 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
 	if ((status == -ELOOP || status == -EINVAL) && mor_shop_is_open(base, "", R_OK))
 		return build_anew(shop, &anew, at, NULL);
-	/* What the host has there is closed to the plugin as well: nothing is lost without it. */
+	/* The host's directory is closed to the plugin as well: nothing is lost without it. */
 	if (status == -EACCES || status == -ELOOP || status == -EINVAL)
 		status = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "an overlay") : 0;
 }
 
-/* `origin`: the name by which its mounts are known. base: what lies below, -1: what is at `dest`. */
+/* `origin`: the name of its mounts. base: the layer below, -1: the one at `dest`. */
 static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
 {
 	int at = mor_mount_open(shop->root, dest), status = 0, r = 0;
@@ -184,8 +186,8 @@ static int show_below(struct mor_view_shop *shop, const char *dest, const char *
 
 /* ---- links of the tree on the way ---- */
 
-/* The stage's directory where the link leads. Where an overlay of a directory above shows it in place of the link, it gets
- * below it what the link led to. */
+/* The stage's directory, at the target of the link. If an overlay of a directory above shows it in place of
+ * the link, the link's old target becomes the layer below it. */
 static int show_link(struct mor_view_shop *shop, const struct mor_view_link *link)
 {
 	int from = mor_mount_open(shop->stage, link->source), now, at, status;
@@ -207,7 +209,7 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 	return status;
 }
 
-/* ---- what goes where ---- */
+/* ---- places ---- */
 
 /* A name that the plugin's root does not have. */
 static int make_place(struct mor_view_shop *shop, const char *name, bool directory)
@@ -229,7 +231,7 @@ static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "a place on the plugin's root") : 0;
 }
 
-/* One top-level name of the stage. What lies behind a link of that name comes with the links. */
+/* One top-level name of the stage. What lies behind a link of that name is handled with the links. */
 static int show_top(struct mor_view_shop *shop, const char *name)
 {
 	int from = mor_handle_entry(shop->stage, name), base = mor_handle_entry(shop->root, name), status = 0;
@@ -289,7 +291,7 @@ bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir)
 	return there;
 }
 
-/* Whether the view that is kept back for its top-level directory shows a directory there. */
+/* Does the view that is kept back for its top-level directory have a directory there? */
 static bool is_shown(const struct mor_view_shop *shop, const char *path)
 {
 	int kept = mor_shop_kept(shop, path), at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
@@ -299,7 +301,7 @@ static bool is_shown(const struct mor_view_shop *shop, const char *path)
 	return shown;
 }
 
-/* The nearest directory above that is there is built anew with what is missing. */
+/* The nearest existing directory above is built again, with the missing ones. */
 static int make_room(struct mor_view_shop *shop, const char *path)
 {
 	struct anew anew = { .shop = shop, .from = -1, .base = -1 };

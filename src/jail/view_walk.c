@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stage and tree side by side, down as far as both have directories: where a directory of the stage meets a link of the
- * plugin's tree, or a directory that is closed to us. Every order asks for every directory of its stage, so what is asked
- * for counts: most of them hold files only, and are not even opened.
+ * Walks over stage and tree side by side, as far as both have directories. It finds places where a directory
+ * of the stage meets a link of the plugin's tree, or a directory that we may not enter. Every order asks
+ * this for every directory of its stage, so each question must be cheap: most directories hold only files,
+ * and are not even opened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -56,8 +57,8 @@ static int blame_stage(const struct stage_walk *walk, int error)
 	return mor_shop_blame(walk->shop, error, walk->dest, "its directory in the stage");
 }
 
-/* Takes walk->from, which was opened to be read; -1: with errno. links: what the directory counts as links to it. Where that
- * is kept at all, it is two, and one for each directory inside: the last of them is the end of our interest. */
+/* Takes walk->from, which was opened for reading; -1: with errno. links: the directory's link count. If the
+ * file system keeps it, it is two plus one per subdirectory: after the last subdirectory we can stop. */
 static int walk_down(const struct stage_walk *walk, nlink_t links)
 {
 	struct mor_listing listing;
@@ -83,7 +84,7 @@ static int open_to_read(int dir, const char *name)
 	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Where a link of the plugin's tree leads: the directory, and its true name; -1: to none. */
+/* Where a link of the plugin's tree leads: the directory, and its true name; -1: not to a directory. */
 static int follow(const struct mor_view_shop *shop, const char *link, char real[PATH_MAX])
 {
 	struct open_how how = {
@@ -105,7 +106,8 @@ static int follow(const struct mor_view_shop *shop, const char *link, char real[
 	return fd;
 }
 
-/* A directory of the stage whose name is a link in the tree; one that leads to no directory is simply covered. */
+/* A directory of the stage whose name is a link in the tree. A link that leads to no directory is simply
+ * covered. */
 static int look_behind(const struct stage_walk *walk, const char *name, const char *source, const char *link, nlink_t links)
 {
 	char real[PATH_MAX];
@@ -157,11 +159,12 @@ static int look_at(const struct stage_walk *walk, const char *name)
 		return look_behind(walk, name, source, dest, is.st_nlink);
 	if (open)
 		return look_into(walk, name, source, dest, is.st_nlink);
-	return walk->depth ? note_link(walk->shop, source, dest, NULL) : 0; /* at the top, whoever shows it sees to it */
+	/* at the top level the caller handles it */
+	return walk->depth ? note_link(walk->shop, source, dest, NULL) : 0;
 }
 
-/* Whether the tree has nothing on that way but directories that are open to us, as far as it goes: one call instead of half a
- * dozen for each of them. */
+/* Does the tree have only directories on that path that we may enter, as far as the path exists? One call
+ * instead of six for each of them. */
 static bool is_plain(const struct mor_view_shop *shop, const char *path)
 {
 	struct open_how how = {
@@ -170,7 +173,7 @@ static bool is_plain(const struct mor_view_shop *shop, const char *path)
 	char inside[PATH_MAX];
 	int fd;
 
-	if (mor_name_join(inside, path, ".") < 0) /* "." asks for the right to look into it, too */
+	if (mor_name_join(inside, path, ".") < 0) /* "." also asks for the right to enter it */
 		return false;
 	fd = (int)syscall(SYS_openat2, shop->root, inside, &how, sizeof(how));
 	if (fd < 0)

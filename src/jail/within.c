@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launch at level t1. Two things exclude each other: whoever makes mounts must not stand under Landlock, and a guardian
- * under Landlock can look only into processes that stand under its own domain. So the first process of the new
- * namespaces, the keeper, makes the tree and stands under nothing; then the guardian locks itself; and only then it forks
- * the launcher, which inherits the lock and joins the keeper's namespaces.
+ * The launch at level t1. There is a conflict: a process that makes mounts must not be under Landlock, but a
+ * guardian under Landlock can look only into processes under its own domain. So the first process of the new
+ * namespaces, the keeper, makes the tree without Landlock. Then the guardian locks itself. Only then it
+ * forks the launcher, which inherits the lock and joins the keeper's namespaces.
  *
- * The plugin is the guardian's own child. Its orphans are reaped by the keeper, and with the keeper's end the kernel kills
- * all that is in the namespace.
+ * The plugin is the guardian's own child. The keeper reaps its orphans, and when the keeper ends, the kernel
+ * kills everything in the namespace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static _Noreturn void reap_orphans(void)
 	}
 }
 
-/* All but one. */
+/* All except one. */
 static void close_others(int but)
 {
 	if (but > 0)
@@ -75,7 +75,7 @@ static void close_others(int but)
 	syscall(SYS_close_range, but + 1, ~0U, 0);
 }
 
-/* Stays on as the plugin's neighbour, with nothing open and closed to everybody. */
+/* Stays beside the plugin, with no open descriptors, and closed to everybody. */
 static _Noreturn void keep_company(struct within *within)
 {
 	struct mor_setup_failure *failure = &within->launch->failure;
@@ -90,18 +90,18 @@ static _Noreturn void keep_company(struct within *within)
 	if (mor_users_map(within->uid, within->gid, failure) < 0 || mor_tie_to_guardian(talk, failure) < 0 ||
 	    mor_confine_init(within->plan, failure) < 0 || stat(".", &within->launch->root) < 0)
 		_exit(127);
-	/* The plugin may start while the last step makes us wait: before that nothing is left here that it could covet, and we
-	 * are closed to all but those who have hold of us already. */
+	/* The plugin may start while the last step makes us wait. By then we hold nothing useful for it, and
+	 * we are closed to all except those who already have a handle. */
 	close_others(talk);
 	if (write(talk, &byte, 1) != 1 || read(talk, &byte, 1) != 1 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    mor_confine_leave(failure) < 0)
 		_exit(127);
-	send(talk, &byte, 1, MSG_NOSIGNAL); /* nobody may be waiting for it any more */
+	send(talk, &byte, 1, MSG_NOSIGNAL); /* perhaps nobody waits for it any more */
 	close(talk);
 	reap_orphans();
 }
 
-/* Its word: first that the tree is made, then that the host's is gone from it. */
+/* The keeper's messages: first that the tree is made, then that the host's tree is gone from it. */
 static int hear_keeper(struct within *within)
 {
 	struct mor_ended ended;
@@ -145,13 +145,12 @@ static int take_hold(struct within *within)
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
 		return refuse_within(within, errno, "/proc does not show the new tree");
-	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
+	/* If the keeper has died meanwhile, that is seen when its message is awaited, or joining fails. */
 	send(within->talk[0], "", 1, MSG_NOSIGNAL);
 	return 0;
 }
 
-/* Whether nothing of the host's tree can be reached from the new one any more. From /proc the way up leads to whatever lies
- * on top at the root. */
+/* Is the host's tree out of reach from the new one? From /proc, ".." leads to what lies on top at the root. */
 static bool is_alone(const struct within *within)
 {
 	const struct stat *root = &within->launch->root;
@@ -160,7 +159,8 @@ static bool is_alone(const struct within *within)
 	return fstatat(within->proc, "..", &top, 0) == 0 && top.st_dev == root->st_dev && top.st_ino == root->st_ino;
 }
 
-/* Nobody joins before: he would stand in the host's tree. The kernel takes that away long before it lets the keeper go on. */
+/* Nobody may join before: that process would be in the host's tree. The kernel removes that tree long before
+ * it lets the keeper go on. */
 static int wait_until_alone(struct within *within)
 {
 	if (is_alone(within))
@@ -177,8 +177,8 @@ static _Noreturn void be_plugin(struct within *within)
 	_exit(127);
 }
 
-/* One may not move into a PID namespace, only have children there: hence one that joins, and its child. That is made a
- * child of the guardian, its sibling. */
+/* A process cannot move into a PID namespace, only its children can be there. So one process joins, and its
+ * child is made a child of the guardian, its sibling. */
 static _Noreturn void join_namespaces(struct within *within)
 {
 	for (int i = 0; i < KINDS; i++) {
@@ -222,7 +222,7 @@ static void let_go(struct within *within)
 	mor_fd_close(&within->proc);
 }
 
-/* What has failed leaves no process behind: another level may be tried. */
+/* A failure leaves no process behind: another level may be tried. */
 static void dismiss(struct within *within)
 {
 	struct mor_ended ended;

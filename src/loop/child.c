@@ -33,7 +33,7 @@ static int wait_pidfd(int pidfd, siginfo_t *info, int flags, struct rusage *usag
 	return r < 0 ? -errno : 0;
 }
 
-/* Whether it is still our child, running or a zombie: then its number is nobody else's. */
+/* Is it still our child, running or a zombie? Then no other process can have its number. */
 static bool is_ours(const struct mor_child *child)
 {
 	siginfo_t info;
@@ -41,7 +41,7 @@ static bool is_ours(const struct mor_child *child)
 	return wait_pidfd(child->pidfd, &info, WNOHANG | WNOWAIT, NULL) == 0;
 }
 
-/* The end of a child, blocking or not. false: it still runs. */
+/* The end of a child, with or without waiting. false: it still runs. */
 static bool reap_child(struct mor_child *child, int flags, struct mor_child_exit *ret)
 {
 	struct mor_child_exit how = { 0 };
@@ -50,7 +50,7 @@ static bool reap_child(struct mor_child *child, int flags, struct mor_child_exit
 
 	if (r == 0 && info.si_pid == 0)
 		return false;
-	/* Anything but success is ECHILD: whoever ignores SIGCHLD gets no zombies, and no status either. */
+	/* Any failure is ECHILD: if SIGCHLD is ignored, there are no zombies and no status. */
 	how.known = r == 0;
 	if (how.known) {
 		how.status = info.si_status;
@@ -96,10 +96,10 @@ int mor_child_watch(struct mor_loop *loop, struct mor_child *child, int pid, mor
 	assert(pid > 1 && !child->watch.loop && !child->gone.queued);
 	child->fn = fn;
 	child->pid = pid;
-	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
+	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* it is close-on-exec by default */
 	if (child->pidfd < 0 && errno != ESRCH)
 		return MORTISE_ESYSTEM;
-	/* Where SIGCHLD is ignored it may be gone by now, and its number even somebody else's. */
+	/* If SIGCHLD is ignored, it may be gone by now, and its number may belong to another process. */
 	if (child->pidfd < 0 || !is_ours(child)) {
 		mor_fd_close(&child->pidfd);
 		mor_loop_post(loop, &child->gone, on_gone);
@@ -114,7 +114,7 @@ int mor_child_watch(struct mor_loop *loop, struct mor_child *child, int pid, mor
 void mor_child_stop(struct mor_child *child)
 {
 	mor_task_stop(&child->gone);
-	if (!child->watch.loop) /* a zeroed struct has descriptor 0 in it, which is not ours */
+	if (!child->watch.loop) /* a zeroed struct has descriptor 0, which is not ours */
 		return;
 	mor_watch_stop(&child->watch);
 	mor_fd_close(&child->pidfd);

@@ -22,12 +22,12 @@
 #include "base/trace.h"
 #include "loop/inside.h"
 
-enum { SLICE_NS = 2000000 }; /* of a part of a dispatch */
+enum { SLICE_NS = 2000000 }; /* limit of one part of a dispatch */
 
 /* ---- making and freeing ---- */
 
-/* Edge-triggered: an event is told once per expiry or wake-up, so neither the timerfd nor the eventfd is ever
- * read. The eventfd's counter only grows; at one wake-up per nanosecond it is full after 584 years. */
+/* Edge-triggered: an event comes once per expiry or wake-up, so the timerfd and the eventfd are never read.
+ * The eventfd's counter only grows; with one wake-up per nanosecond it is full after 584 years. */
 static int watch_own(struct mor_loop *loop, int *fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = fd };
@@ -148,7 +148,7 @@ void mor_loop_charge(struct mor_loop *loop, unsigned steps)
 	loop->steps += steps;
 }
 
-/* On the virtual clock only steps count: what it does must not depend on the machine. */
+/* With the virtual clock only steps count: the result must not depend on the machine. */
 bool mor_loop_time_is_over(struct mor_loop *loop)
 {
 	int64_t now;
@@ -172,7 +172,7 @@ static bool has_work(const struct mor_loop *loop)
 	return !mor_list_empty(&loop->tasks) || mor_look_pending(loop) || loop->judging;
 }
 
-/* ---- keeping the descriptor truthful ---- */
+/* ---- keeping the descriptor right ---- */
 
 int mor_loop_wakeup(struct mor_loop *loop)
 {
@@ -180,7 +180,7 @@ int mor_loop_wakeup(struct mor_loop *loop)
 	int saved = errno;
 	ssize_t n;
 
-	/* Runs in signal handlers and other threads: touches nothing but the descriptor, and keeps errno. */
+	/* Runs in signal handlers and other threads: uses only the descriptor, and keeps errno. */
 	if (loop->forsaken)
 		return 0;
 	do
@@ -215,8 +215,8 @@ void mor_loop_arm(struct mor_loop *loop)
 		return;
 	at.it_value.tv_sec = (time_t)(due / 1000);
 	at.it_value.tv_nsec = (long)(due % 1000) * 1000000;
-	/* Cannot fail: the descriptor is a timerfd and the time is well-formed. Also forgets an expiry that
-	 * nobody has seen yet; the new deadline is earlier than that one was, so nothing is lost. */
+	/* Cannot fail: the descriptor is a timerfd and the time is valid. It also clears an expiry that
+	 * nobody has seen yet. Nothing is lost, because the new deadline is earlier. */
 	timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 	loop->armed_ms = due;
 	loop->counts.arms++;
@@ -229,7 +229,7 @@ static void settle_loop(struct mor_loop *loop)
 	mor_loop_arm(loop);
 }
 
-/* In a dispatch its end will see to it. */
+/* Inside a dispatch, its end does that. */
 void mor_loop_left_over(struct mor_loop *loop)
 {
 	if (!loop->dispatching && !loop->held)
@@ -297,7 +297,7 @@ void mor_loop_free_later(struct mor_loop *loop, struct mor_grave *grave, void (*
 	loop->graves = grave;
 }
 
-/* One at a time from the head: what is freed may bury more. */
+/* One at a time from the head: freeing one may add more. */
 static void bury_graves(struct mor_loop *loop)
 {
 	while (loop->graves) {
@@ -310,8 +310,8 @@ static void bury_graves(struct mor_loop *loop)
 
 /* ---- dispatch ---- */
 
-/* Timers are judged only when the timerfd says that the earliest deadline has passed, so a dispatch without one
- * reads no clock. */
+/* Timers are checked only when the timerfd says that the earliest deadline has passed. So a dispatch without
+ * an expired timer reads no clock. */
 static bool begin_judging(struct mor_loop *loop)
 {
 	if (!loop->rang && !loop->is_virtual)
@@ -330,7 +330,7 @@ static bool begin_judging(struct mor_loop *loop)
 	return true;
 }
 
-/* What is readable by then is read before the verdict. */
+/* Everything readable by then is read before the timers are decided. */
 static int judge_timers(struct mor_loop *loop)
 {
 	int ran = 0;
@@ -372,8 +372,8 @@ int mor_loop_dispatch(struct mor_loop *loop)
 	return loop->dispatching ? MORTISE_ECALLBACK : turn_loop(loop, 0);
 }
 
-/* Tasks that were posted before the wait, and nothing else. The holder calls again at once, and that call may
- * sleep: a synchronous call is written before the wait for its answer, not after an idle look. */
+/* Runs only tasks that were posted before the wait. The holder calls again at once, and that call may sleep.
+ * So a synchronous call is written before the wait for its answer, without an extra look. */
 static int run_tasks_only(struct mor_loop *loop)
 {
 	int ran;
@@ -391,13 +391,13 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	/* Not twice in a row: where tasks are left over the others have their turn first. */
+	/* Not twice in a row: if tasks are left, the others get their turn first. */
 	if (loop->held && !loop->tasks_first && !mor_list_empty(&loop->tasks)) {
 		loop->tasks_first = true;
 		return run_tasks_only(loop);
 	}
 	loop->tasks_first = false;
-	/* The timerfd ends the sleep for a deadline: no clock is read, no other timer is set up. */
+	/* The timerfd ends the sleep at a deadline: no clock is read, and no other timer is needed. */
 	return turn_loop(loop, timeout_ms);
 }
 
@@ -410,8 +410,8 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 		return MORTISE_EINVAL;
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	/* One dispatch per deadline, so that each timer sees its own time, and tasks and graves of one are
-	 * done before the next runs. */
+	/* One dispatch per deadline: so each timer sees its own time, and its tasks and graves are done
+	 * before the next timer runs. */
 	do {
 		int64_t next = mor_timers_next(loop);
 

@@ -46,45 +46,47 @@ struct mor_task;
 enum mor_loop_flags { MOR_LOOP_VIRTUAL = 1 << 0 };
 
 int mor_loop_new(unsigned flags, struct mor_loop **ret); /* 0, MORTISE_ENOMEM, MORTISE_ESYSTEM (errno set) */
-struct mor_loop *mor_loop_free(struct mor_loop *loop);   /* every watch and timer must be gone */
+struct mor_loop *mor_loop_free(struct mor_loop *loop);   /* all watches and timers must be stopped before */
 int mor_loop_fd(const struct mor_loop *loop);
 /* Number of callbacks run, or a status (MORTISE_ECALLBACK inside a callback). */
 int mor_loop_dispatch(struct mor_loop *loop);
 /* Waits for at most timeout_ms (-1: no limit), then dispatches: one epoll_wait, no poll() in front. May come
  * back early with 0: a wake-up, a signal handler of the embedder, a cancelled timer. */
 int mor_loop_wait(struct mor_loop *loop, int timeout_ms);
-/* Any thread and signal handlers: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. The dispatch that is
- * under way may be the one that takes it, so look at what the other thread left for you after dispatch. */
+/* From any thread or signal handler: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. A running
+ * dispatch may already take the wake-up, so read what the other thread left for you after dispatch. */
 int mor_loop_wakeup(struct mor_loop *loop);
-/* In a forked child: from here on the kernel's side of it, which is the parent's too, is not touched. Watches, timers and
- * tasks may be stopped and the loop freed, which closes the child's descriptors; that is all it is good for. */
+/* In a forked child: from here on the kernel's part, which the parent shares, is not touched. After this you
+ * may only stop watches, timers and tasks, and free the loop, which closes the child's descriptors. */
 void mor_loop_forsake(struct mor_loop *loop);
 bool mor_loop_is_forsaken(const struct mor_loop *loop);
-/* While on, the owner promises to call mor_loop_wait() or mor_loop_dispatch() itself before anybody polls the
- * descriptor, so nothing is spent on telling it of tasks: no eventfd write for one posted outside a dispatch.
- * Turning it off makes the descriptor truthful again. */
+/* While this is on, the owner promises to call mor_loop_wait() or mor_loop_dispatch() before anybody polls
+ * the descriptor. So tasks posted outside a dispatch need no eventfd write. Turning it off makes the
+ * descriptor right again. */
 void mor_loop_hold(struct mor_loop *loop, bool on);
 bool mor_loop_dispatching(const struct mor_loop *loop);
-/* Milliseconds on this loop's clock. In a dispatch: one reading, at the first question, of the kernel's coarse
- * clock, which may lie a tick (1 to 10 ms) behind; outside one, and while timers are judged: exact. */
+/* Milliseconds on this loop's clock. In a dispatch: one reading of the kernel's coarse clock, at the first
+ * question. It may be a tick (1 to 10 ms) behind. Outside a dispatch, and while timers are checked: exact. */
 int64_t mor_loop_now_ms(struct mor_loop *loop);
 /* Forgets that reading: the next question reads the clock again. */
 void mor_loop_refresh_now(struct mor_loop *loop);
-/* When `in_ms` from mor_loop_now_ms() have surely passed: a tick is added for what that clock may lie behind. */
+/* The time when `in_ms` from mor_loop_now_ms() have surely passed: one tick is added, because that clock may
+ * be behind. */
 int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms);
-/* In a timer's callback: the clock reading by which it was judged to be due. What was readable then has been read,
- * though it may be some dispatches ago. */
+/* In a timer's callback: the clock reading by which it was due. Everything readable then has been read,
+ * perhaps some dispatches ago. */
 int64_t mor_loop_judged_ms(const struct mor_loop *loop);
 /* Virtual clock only: moves time forward, running everything that becomes due on the way, in order. */
 int mor_loop_advance(struct mor_loop *loop, uint32_t ms);
 
 /* ---- bounded work ---- */
 
-#define MOR_LOOP_SLICE 512 /* steps; one is about what a small message costs */
-/* Counts work beyond the one step that each callback is. */
+#define MOR_LOOP_SLICE 512 /* steps; one step is about the cost of a small message */
+/* Counts work beyond the one step that each callback counts. */
 void mor_loop_charge(struct mor_loop *loop, unsigned steps);
-/* For a callback that could go on and on: counts one step. true: enough for this dispatch; the rest belongs in a task,
- * or behind mor_watch_again(). Outside a dispatch always false: whoever called decides how long it takes. */
+/* For a callback that could go on for long: counts one step. true: enough for this dispatch; do the rest in
+ * a task, or after mor_watch_again(). Outside a dispatch always false: there the caller decides how long it
+ * takes. */
 bool mor_loop_spent(struct mor_loop *loop);
 
 /* System calls the loop has made by itself, for tests and the bench. */
@@ -94,33 +96,35 @@ struct mor_loop_counts {
 struct mor_loop_counts mor_loop_counts(const struct mor_loop *loop);
 
 /* --- descriptors --- */
-/* A hang-up or error is reported unasked, together with whatever was asked for: the read or write that the
- * owner then makes tells what it was. */
+/* A hang-up or error is always reported, together with what was asked for. The read or write that the owner
+ * then makes shows what it was. */
 enum mor_watch_events { MOR_READABLE = 1, MOR_WRITABLE = 2, MOR_HANGUP = 4 };
 typedef void mor_watch_fn(struct mor_watch *watch, unsigned events);
 struct mor_watch {
 	mor_watch_fn *fn;
 	struct mor_loop *loop; /* NULL: not watching */
 	int fd;
-	unsigned events;       /* what is asked for */
-	uint32_t slot;         /* private: place of its event in the batch being run, plus 1 */
-	uint32_t round;        /* private: the judgement of timers that `goal` is about */
-	bool counts;           /* set by the owner: it adds what it reads to `taken`. Else 16 calls are a whole pipe */
+	unsigned events;       /* the events that are wanted */
+	uint32_t slot;         /* private: place of its event in the present batch, plus 1 */
+	uint32_t round;        /* private: the check of timers that `goal` belongs to */
+	/* set by the owner: it adds what it reads to `taken`. Otherwise 16 calls count as a whole pipe */
+	bool counts;
 	bool waits;            /* private: in the list of those to be called again */
 	uint64_t taken, goal;  /* bytes */
 	struct mor_list node;  /* private */
 };
-/* The watch must not be watching. events may be 0: a hang-up is then told once, not again and again, so a
- * paused reader does not spin. 0 or a status with errno. */
+/* The watch must not be watching. events may be 0: then a hang-up is reported only once, so that a paused
+ * reader does not spin. 0 or a status with errno. */
 int mor_watch_start(struct mor_loop *loop, struct mor_watch *watch, int fd, unsigned events, mor_watch_fn *fn);
 int mor_watch_change(struct mor_watch *watch, unsigned events);
-/* Fine on one that is not watching. Before the fd is closed, always; does not close it. */
+/* Fine for a watch that is not watching. Always call it before the fd is closed; it does not close it. */
 void mor_watch_stop(struct mor_watch *watch);
-/* In the next look it is called, with MOR_READABLE, whatever its descriptor and `events` say: for a reader that has
- * read more than it may deal with at once. Until then timers wait as they do for what is readable. */
+/* In the next look the watch is called with MOR_READABLE, whatever its descriptor and `events` say. For a
+ * reader that has read more than it may process at once. Until then timers wait, as they do for readable
+ * data. */
 void mor_watch_again(struct mor_watch *watch);
-#define MOR_LOOP_PIPE (1024 * 1024) /* the largest pipe that anybody here makes */
-#define MOR_LOOP_BITE (256 * 1024)  /* what a watch that `counts` may read in one call */
+#define MOR_LOOP_PIPE (1024 * 1024) /* the largest pipe that we make */
+#define MOR_LOOP_BITE (256 * 1024)  /* limit for a watch that `counts` in one call */
 
 /* --- timers (binary heap) --- */
 typedef void mor_timer_fn(struct mor_timer *timer);
@@ -130,17 +134,17 @@ struct mor_timer {
 	int64_t due_ms;
 	size_t index;          /* private: place in the heap, plus 1 */
 	uint64_t order;        /* private: equal deadlines run in the order they were set */
-	bool reserved;         /* private: its place in the heap is kept for it */
+	bool reserved;         /* private: its place in the heap is reserved */
 };
-/* Sets or moves it; counted from this very moment, not from the start of the dispatch. Never early. 0 ms set by
- * a timer's callback runs in a later dispatch. Fails only with MORTISE_ENOMEM, when the heap must grow; a
- * timer that is merely moved cannot fail. */
+/* Sets or moves it. The time counts from this moment, not from the start of the dispatch. Never early. 0 ms
+ * set by a timer's callback runs in a later dispatch. Fails only with MORTISE_ENOMEM, if the heap must grow;
+ * moving a timer cannot fail. */
 int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn);
-/* The same for a moment of the loop's clock, as mor_loop_due_ms() says it. No clock is read. */
+/* The same for a time of the loop's clock, as mor_loop_due_ms() returns it. No clock is read. */
 int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due_ms, mor_timer_fn *fn);
 void mor_timer_stop(struct mor_timer *timer);
-/* Keeps a place for it: from here on, set or not, setting it cannot fail. 0 or MORTISE_ENOMEM. Must be released
- * before the loop is freed; that stops it, too, and is fine on one that was never reserved. */
+/* Reserves a place for it: from here on, setting it cannot fail. 0 or MORTISE_ENOMEM. Release it before the
+ * loop is freed. That also stops it, and is fine if it was never reserved. */
 int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer);
 void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer);
 
@@ -156,7 +160,7 @@ struct mor_task {
 void mor_loop_post(struct mor_loop *loop, struct mor_task *task, mor_task_fn *fn);
 void mor_task_stop(struct mor_task *task);
 
-/* --- memory that callbacks up the stack may still look at --- */
+/* --- memory that callbacks up the stack may still use --- */
 struct mor_grave {
 	struct mor_grave *next; /* private */
 	void (*free)(struct mor_grave *grave);
@@ -171,8 +175,9 @@ char *mor_loop_scratch(struct mor_loop *loop);
 
 /* --- exits of children, by pidfd --- */
 struct mor_child_exit {
-	bool known;   /* false: somebody else reaped it (the embedder ignores SIGCHLD): "status unknown" */
-	int status;   /* as waitid: exit code, or signal when by_signal                                   */
+	/* false: another part of the program reaped it (the embedder ignores SIGCHLD): "status unknown" */
+	bool known;
+	int status;   /* as in waitid: exit code, or signal if by_signal */
 	bool by_signal, core;
 	struct rusage usage;
 };
@@ -180,21 +185,21 @@ struct mor_child;
 typedef void mor_child_fn(struct mor_child *child, const struct mor_child_exit *how);
 struct mor_child {
 	struct mor_watch watch;
-	struct mor_task gone; /* private: tells of one that had vanished before we could watch it */
+	struct mor_task gone; /* private: reports a child that was gone before we could watch it */
 	mor_child_fn *fn;
 	int pidfd;            /* -1: none */
 	int pid;
-	bool leads_group;     /* set by the owner before mor_child_watch(): what is left of its group is
-				 killed when it ends, before it is reaped, while the number is surely ours */
+	bool leads_group;     /* set by the owner before mor_child_watch(): when it ends, the rest of its
+				   group is killed before it is reaped, while the number is surely ours */
 };
-/* Watches our own child; opens the pidfd. Reaps it, only it, when it ends. One that has vanished already
+/* Watches our own child; opens the pidfd. Reaps only this child when it ends. A child that is gone already
  * (SIGCHLD is ignored) is reported like any other, status unknown. 0 or a status with errno. */
 int mor_child_watch(struct mor_loop *loop, struct mor_child *child, int pid, mor_child_fn *fn);
 /* Stops watching and closes the pidfd. A child not reaped yet is left to the caller (see mor_child_reap). */
 void mor_child_stop(struct mor_child *child);
 /* Sends a signal through the pidfd: never to a reused pid. 0 or -errno. */
 int mor_child_signal(struct mor_child *child, int signal);
-/* The same to the process group it leads: through the pidfd since Linux 6.9; before that by number, but only
+/* The same to the process group it leads: through the pidfd since Linux 6.9. Before that by number, but only
  * while the child is not reaped, so that the number is still its own. 0 or -errno. */
 int mor_child_signal_group(struct mor_child *child, int signal);
 /* Waits, blocking, for a child that was sent SIGKILL, reaps it and stops watching. For tearing down. `ret` may

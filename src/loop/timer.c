@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers: a binary heap of pointers to timers that know their own place in it, plus 1. */
+/* Timers: a binary heap of pointers. Each timer knows its own place in it, plus 1. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *time
 	}
 }
 
-/* `at` is a hole; the timer goes there or as far up or down as it belongs. */
+/* `at` is a free place; the timer goes there, or up or down to its right place. */
 static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 {
 	at = sift_up(loop, at, timer);
@@ -77,7 +77,7 @@ void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer)
 }
 
 /* Deadlines are whole milliseconds of a clock that is rounded down, so "now" is rounded up: a limit of 5 ms
- * must not fire after 4.1. Nothing is early about 0, which means "in the next round". */
+ * must not fire after 4.1. For 0, which means "in the next round", nothing can be early. */
 static int64_t deadline_in(const struct mor_loop *loop, uint32_t in_ms)
 {
 	int64_t ns;
@@ -135,8 +135,8 @@ int mor_timers_run(struct mor_loop *loop)
 {
 	int ran = 0;
 
-	/* A timer set since the judgement began is due no earlier than those that were there, and comes after them: the
-	 * first one with a newer order ends the round, and 0 ms set again and again cannot keep us here. */
+	/* A timer set since the check began is due after the older ones. So the first one with a newer order
+	 * ends the round, and a timer of 0 ms that is set again and again cannot keep us here. */
 	while (mor_timers_next(loop) <= loop->judged_ms && loop->heap[0]->order < loop->judged_order) {
 		struct mor_timer *timer = loop->heap[0];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptors, and looks at them. A look is one epoll_wait and one call of each watch that is ready, or that has asked to be
- * called again; where that is too much for one dispatch, the next one goes on with the same look.
+ * Descriptors, and looks at them. A look is one epoll_wait and one call of each watch that is ready, or that
+ * has asked to be called again. If that is too much for one dispatch, the next one goes on with the same
+ * look.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,7 +20,7 @@ static struct epoll_event interest(struct mor_watch *watch)
 		event.events |= EPOLLIN;
 	if (watch->events & MOR_WRITABLE)
 		event.events |= EPOLLOUT;
-	/* epoll cannot be told to keep a hang-up to itself; on the edge it is told only once. */
+	/* epoll always reports a hang-up. Edge-triggered, it comes only once. */
 	if (watch->events == 0)
 		event.events = EPOLLET;
 	return event;
@@ -76,7 +77,7 @@ void mor_watch_stop(struct mor_watch *watch)
 	if (!loop)
 		return;
 	r = loop->forsaken ? 0 : epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-	/* Fails only if the descriptor was closed first; its event could then come to freed memory. */
+	/* Fails only if the descriptor was closed first; then its event could reach freed memory. */
 	assert(r == 0);
 	(void)r;
 	if (watch->slot)
@@ -138,7 +139,7 @@ int mor_look_begin(struct mor_loop *loop, int timeout_ms)
 	loop->counts.waits++;
 	loop->batch_len = loop->batch_at = loop->found = 0;
 	loop->look_round = loop->round;
-	loop->behind = count < 0; /* interrupted: it has seen nothing, which is not "nothing is ready" */
+	loop->behind = count < 0; /* interrupted: it has seen nothing, which does not mean "nothing is ready" */
 	if (count < 0)
 		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
 	for (int i = 0; i < count; i++)
@@ -150,7 +151,7 @@ int mor_look_begin(struct mor_loop *loop, int timeout_ms)
 	return loop->found;
 }
 
-/* What of the kernel's events this watch wants to hear now: an earlier callback may have changed that. */
+/* The kernel's events that this watch wants now: an earlier callback may have changed that. */
 static unsigned news(const struct mor_watch *watch, uint32_t happened)
 {
 	bool ended = happened & (EPOLLHUP | EPOLLERR);
@@ -163,8 +164,8 @@ static unsigned news(const struct mor_watch *watch, uint32_t happened)
 	return events;
 }
 
-/* May it still hold something that was there when the clock was read? A pipe holds MOR_LOOP_PIPE; and what was read last
- * may not have been dealt with, as nobody reads before he has. */
+/* May it still hold something that was there when the clock was read? A pipe holds MOR_LOOP_PIPE. And the
+ * last bytes read may not be processed yet, because a watch processes before it reads again. */
 static bool is_behind(struct mor_loop *loop, struct mor_watch *watch)
 {
 	const uint64_t all = MOR_LOOP_PIPE + MOR_LOOP_BITE;
@@ -188,14 +189,14 @@ static void run_watch(struct mor_loop *loop, struct mor_watch *watch, unsigned e
 	watch->fn(watch, events);
 }
 
-/* The next of the look that has something to hear; NULL: it is over. */
+/* The next watch of the look with an event; NULL: the look is over. */
 static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_events)
 {
 	while (loop->batch_at < loop->batch_len) {
 		const struct epoll_event *event = &loop->batch[loop->batch_at++];
 		struct mor_watch *watch = event->data.ptr;
 
-		if (!watch) /* ours, or stopped by a callback before it */
+		if (!watch) /* our own descriptor, or stopped by an earlier callback */
 			continue;
 		watch->slot = 0;
 		*ret_events = news(watch, event->events);
@@ -206,8 +207,8 @@ static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_event
 	return mor_list_empty(&loop->due) ? NULL : mor_container_of(loop->due.next, struct mor_watch, node);
 }
 
-/* Has everything been read that was readable when the clock was? Where more are ready than one look shows, they come in
- * turns: as many in a row as there are watches must have nothing old any more. */
+/* Has everything been read that was readable at the clock reading? If more are ready than one look shows,
+ * they take turns: as many in a row as there are watches must have nothing old left. */
 static void look_is_over(struct mor_loop *loop)
 {
 	loop->batch_len = loop->batch_at = 0;

@@ -130,7 +130,7 @@ static const struct mor_botfile_key plugin_keys[] = {
 	{ 0 },
 };
 
-/* Ignored by the real bridge, so it cannot be wrong to have one; but it may be a slip. */
+/* The real bridge ignores unknown keys, so they are no error. But one may be a typing mistake. */
 static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const char *path, const char *under,
 			const char *name)
 {
@@ -192,7 +192,7 @@ const char *mor_botfile_word(const struct mor_value *value)
 
 /* ---- one plugin ---- */
 
-/* Unknown keys are only warnings, and an error hides those: a slip is told here. */
+/* Unknown keys are only warnings, and an error would hide them. So a similar key is named here. */
 static int no_command(const struct mor_botfile_reading *r, const struct mor_value *table, const char *plugin)
 {
 	struct mor_json_iter it = mor_json_iter(table);
@@ -207,7 +207,7 @@ static int no_command(const struct mor_botfile_reading *r, const struct mor_valu
 			slip ? "\", which is not known)" : "");
 }
 
-/* A relative command is relative to where it will run, as for execvp() after chdir(). */
+/* A relative command is relative to its cwd, as for execvp() after chdir(). */
 static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
 {
 	const char *command = mor_botfile_word(mor_json_get(table, "command"));
@@ -240,7 +240,7 @@ static int read_env(const struct mor_botfile_reading *r, const struct mor_value 
 	return status;
 }
 
-/* Settings take text, and judge it once more; here it is judged because here is the line. */
+/* Settings take text and check it again. We check it here as well, because here we know the line. */
 static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin, const char *method, const struct mor_value *value)
 {
 	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
@@ -326,7 +326,7 @@ static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, con
 
 /* ---- the section ---- */
 
-/* Two in one place cannot be, so the order does not depend on how the sort works. */
+/* Two plugins never have the same place in the file, so the order does not depend on the sort. */
 static int compare(const void *a, const void *b)
 {
 	const struct mor_botfile_plugin *one = a, *other = b;
@@ -338,17 +338,18 @@ static int compare(const void *a, const void *b)
 	return one->column < other->column ? -1 : 1;
 }
 
-/* The real bridge is off unless it is turned on. Whoever runs this command has asked for it, so only a plain "no" is one. */
+/* The real bridge is off unless it is turned on. A user of this command wants it on, so only an explicit
+ * "false" turns it off. */
 static int check_enabled(struct mor_botfile_reading *r, const struct mor_value *bridge)
 {
 	const struct mor_value *enabled = mor_json_get(bridge, "enabled");
 	struct mor_botfile_place place = mor_botfile_place(r, SECTION, NULL, "enabled");
 
 	if (!enabled)
-		return pushf(r, &r->bot->warnings, "%s is missing and taken as true here; Ayiou itself takes it as false: write "
+		return pushf(r, &r->bot->warnings, "%s is missing: here that means true, in Ayiou itself false: write "
 			     "enabled = true", place.shown);
 	if (!mor_json_bool(enabled, true))
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is false, so no plugin is to run: write enabled = true", place.shown);
+		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is false, so no plugin will run: write enabled = true", place.shown);
 	return 0;
 }
 
@@ -394,7 +395,7 @@ static int parse_bot(struct mor_botfile_reading *r, const char *text, size_t len
 	status = mor_doc_parse(mor_buf_view(&json), 0, 0, &r->doc, &why);
 	if (status == 0)
 		status = mor_doc_parse(mor_buf_view(&lines), 0, 0, &r->lines, &why);
-	if (status == MORTISE_EPROTO) /* text that TOML allows and JSON does not */
+	if (status == MORTISE_EPROTO) /* text that TOML allows, but JSON does not */
 		status = MORTISE_EMANIFEST;
 	return status < 0 ? mor_fail(r->err, status, "%s: %s", r->shown, why.text) : 0;
 }

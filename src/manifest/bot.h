@@ -40,17 +40,17 @@
 #include "base/url.h"
 
 struct mor_botfile_plugin {
-	char *name;   /* its key in the file: who it is                                               */
+	char *name;   /* its key in the file, which identifies it */
 	char **argv;  /* command and args, NULL-terminated; a command with a slash is absolute        */
 	char **env;   /* NAME=VALUE, NULL-terminated; or NULL                                         */
-	char **set;   /* what the rest amounts to as settings: "timeouts.handle=60s", NULL-terminated */
+	char **set;   /* the other keys as settings: "timeouts.handle=60s", NULL-terminated */
 	char *cwd;    /* absolute; also among the settings                                            */
 	int64_t priority;
 	bool auto_restart, prefilter, enabled;
-	unsigned line, column; /* where it stands */
+	unsigned line, column; /* its place in the file */
 };
 
-/* [bot]. Texts are NULL where they are not given, paths absolute. */
+/* [bot]. Texts that are not given are NULL; paths are absolute. */
 struct mor_botfile_network {
 	char *name, *access_token;
 	struct mor_url *connect, *listen; /* ws_url, listen */
@@ -60,17 +60,18 @@ struct mor_botfile_network {
 
 struct mor_botfile {
 	struct mor_botfile_network network;
-	struct mor_botfile_plugin *plugins; /* in the order of their turns */
+	struct mor_botfile_plugin *plugins; /* in the order in which they handle an event */
 	size_t count;
 	char **warnings; /* NULL-terminated, or NULL */
 };
 
-/* MORTISE_ENOTFOUND; MORTISE_EMANIFEST with file, line, column, key and remedy: also where the bridge is disabled, or
- * has no plugins. */
+/* MORTISE_ENOTFOUND; MORTISE_EMANIFEST with file, line, column, key and remedy, also if the bridge is
+ * disabled or has no plugins. */
 int mor_botfile_load(const char *path, struct mor_botfile **ret, mortise_error *err);
 struct mor_botfile *mor_botfile_free(struct mor_botfile *bot); /* NULL is fine; returns NULL */
 void mor_botfile_plugin_fini(struct mor_botfile_plugin *plugin);
-/* Would a process that runs by one also do for the other? Priority and prefilter are the bot's business, not the process's. */
+/* Can a process with one config also serve the other? Priority and prefilter concern the bot, not the
+ * process. */
 bool mor_botfile_plugin_same(const struct mor_botfile_plugin *a, const struct mor_botfile_plugin *b);
 bool mor_botfile_network_same(const struct mor_botfile_network *a, const struct mor_botfile_network *b);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files that read a bot's TOML. */
+/* Shared by the files that read a bot's TOML. */
 #ifndef MOR_MANIFEST_BOT_INSIDE_H
 #define MOR_MANIFEST_BOT_INSIDE_H
 
 #include "manifest/bot.h"
 #include "wire/json.h"
 
-/* One file under way. */
+/* One file that is being read. */
 struct mor_botfile_reading {
 	const char *shown;
 	char *dir; /* absolute */
@@ -28,16 +28,17 @@ struct mor_botfile_key {
 	const char *wanted;
 };
 
-/* `path` is a section, or what holds several; `under` one of these; `under` and `key` may be NULL. A key that is missing is
- * looked for where it should stand. */
+/* `path` is a section, or contains several; `under` is one of these. `under` and `key` may be NULL. For a
+ * missing key it gives the place where the key should be. */
 struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key);
-/* Every member is known, else a warning, and of its type, else an error. The table ends with a key without a name. */
+/* Checks every member: an unknown one is a warning, a wrong type is an error. The table ends with a key
+ * without a name. */
 int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const struct mor_value *table, const char *path,
 		       const char *under);
 /* MORTISE_EMANIFEST: "FILE:LINE:COLUMN: KEY must be WANTED". */
 int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key, const char *wanted);
 int mor_botfile_no_memory(const struct mor_botfile_reading *r);
-/* A string that can be a word of a command line, or a path. NULL: it is none. */
+/* A string that can be a word of a command line, or a path. NULL: it cannot. */
 const char *mor_botfile_word(const struct mor_value *value);
 
 /* bot_network.c: [bot] */

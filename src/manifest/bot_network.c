@@ -80,7 +80,7 @@ static int read_text(const struct mor_botfile_reading *r, const struct mor_value
 	return *ret ? 0 : mor_botfile_no_memory(r);
 }
 
-/* It stands in a header: visible ASCII. An empty one is none. */
+/* The token goes into a header: visible ASCII only. An empty token is none. */
 static int check_token(const struct mor_botfile_reading *r)
 {
 	char **token = &r->bot->network.access_token;
@@ -120,7 +120,7 @@ static int read_duration(const struct mor_botfile_reading *r, const struct mor_v
 	return 0;
 }
 
-/* Found out now, with the line, not when somebody connects. */
+/* Checked now, while we know the line, and not when a client connects. */
 static int check_listen(const struct mor_botfile_reading *r)
 {
 	const struct mor_botfile_network *network = &r->bot->network;
@@ -133,7 +133,7 @@ static int check_listen(const struct mor_botfile_reading *r)
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is only for listen = \"wss://…\"",
 				mor_botfile_place(r, SECTION, NULL, network->cert_file ? "cert_file" : "key_file").shown);
 	if (network->listen && strchr(network->listen->target, '?'))
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s has a part behind ?: use access_token",
+		return mor_fail(r->err, MORTISE_EMANIFEST, "%s has a part after \"?\": use access_token",
 				mor_botfile_place(r, SECTION, NULL, "listen").shown);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* [config]: objects laid one over the other. There is no tree to edit, so each step writes the text anew. */
+/* [config]: objects merged one over the other. There is no tree to edit, so each step writes the text again. */
 #include "base/alloc.h"
 #include "manifest/internal.h"
 

@@ -25,7 +25,7 @@ static bool is_interpreter(const char *program)
 	const char *base = mor_base_name(program);
 	size_t len = strcspn(base, "0123456789.");
 
-	/* "python3.11" is python; the version does not matter. */
+	/* "python3.11" is python; the version is ignored. */
 	return mor_text_in((struct mor_slice){ base, len }, "python|pypy|node|nodejs|ruby|perl|php|lua|bash|sh|dash");
 }
 

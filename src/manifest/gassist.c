@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * manifest.json of G-Assist: who the plugin is and which functions it has. Functions come in three shapes: a list whose
- * entries have `properties` and `required` themselves (most real plugins), a list whose entries keep them below
- * `parameters` (the SDK for MCP), and `schema`. All become the one shape of mor_manifest.actions. The plugin's name is
- * that of its directory, as it is for the real host.
+ * manifest.json of G-Assist: who the plugin is and which functions it has. Functions come in three forms: a
+ * list whose entries have `properties` and `required` themselves (most real plugins), a list whose entries
+ * have them below `parameters` (the SDK for MCP), and `schema`. All become the one form of
+ * mor_manifest.actions. The plugin is named after its directory, as in the real host.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static bool gassist_is_ours(const struct mor_value *root)
 static int check_protocol(struct mor_load *load)
 {
 	const struct mor_value *value = mor_json_get(mor_doc_root(load->m->doc), "protocol_version");
-	/* 2.0 without quotes is a slip that means what it says. */
+	/* 2.0 without quotes is a mistake, but its meaning is clear. */
 	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 	size_t major = 0;
 	char quoted[40];
@@ -107,7 +107,7 @@ static int add_parameters(struct mor_load *load, const struct mor_value *functio
 	return 0;
 }
 
-/* `at` is the function's own place. `name`: given by its key in `schema`, else looked for. */
+/* `at` is the place of the function. `name`: its key in `schema`, or NULL: it is read from the function. */
 static int add_function(struct mor_load *load, const struct mor_value *function, const char *name, const char *at,
 			struct mor_writer *w)
 {
@@ -152,7 +152,7 @@ static int add_list(struct mor_load *load, const struct mor_value *list, const c
 	return r;
 }
 
-/* {"name": {"description": ...}}; other members ("type", "$schema") are no functions. */
+/* {"name": {"description": ...}}; other members ("type", "$schema") are not functions. */
 static int add_map(struct mor_load *load, const struct mor_value *schema, struct mor_writer *w)
 {
 	struct mor_json_iter it = mor_json_iter(schema);
@@ -193,7 +193,8 @@ static int read_functions(struct mor_load *load)
 	return r < 0 ? r : mor_actions_keep(load, &json);
 }
 
-/* What the user types goes to a plugin's one function as it is. The real host takes no notice of it where there are more. */
+/* The user's text goes to the plugin's only function as it is. The real host ignores this if there are more
+ * functions. */
 static int mark_passthrough(struct mor_load *load)
 {
 	const struct mor_value *actions = mor_doc_root(load->m->actions);
@@ -217,9 +218,9 @@ static int mark_passthrough(struct mor_load *load)
 	return mor_actions_keep(load, &json);
 }
 
-/* ---- what is odd, but no reason to refuse ---- */
+/* ---- unusual, but not an error ---- */
 
-/* Windows cannot have these, with any extension or none. */
+/* Windows does not allow these names, with or without an extension. */
 #define RESERVED "con|prn|aux|nul|com1|com2|lpt1|lpt2"
 
 static bool is_directory_name(const char *name)
@@ -243,12 +244,12 @@ static int warn_name(struct mor_load *load, const char *dir)
 
 	mor_excerpt(mor_slice_of(dir), dir_quoted, sizeof(dir_quoted));
 	if (!is_directory_name(dir) &&
-	    mor_manifest_warn(load->m, "%s: G-Assist itself would not take a plugin in a directory called \"%s\": use letters, "
+	    mor_manifest_warn(load->m, "%s: G-Assist itself would refuse a plugin in a directory called \"%s\": use letters, "
 			      "digits, \"_\" and \"-\", a letter first", load->shown, dir_quoted) < 0)
 		return mor_source_no_memory(load);
 	if (strcmp(name, dir) == 0)
 		return 0;
-	return mor_where_warn(load, "/name", "is \"%s\", but a G-Assist plugin is called as its directory is: \"%s\"",
+	return mor_where_warn(load, "/name", "is \"%s\", but a G-Assist plugin has the name of its directory: \"%s\"",
 			      mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted)), dir_quoted);
 }
 
@@ -289,7 +290,7 @@ static int check_version(struct mor_load *load)
 	return mor_where_fail(load, "/manifestVersion", "is %s: only 1 is known", mor_json_raw(version).ptr);
 }
 
-/* The author's own word that the first call may take this long (someone has to type a key, or log in somewhere). */
+/* The author says that the first call may take this long (the user must type a key, or log in somewhere). */
 static int read_onboarding(struct mor_load *load)
 {
 	const struct mor_value *value = mor_json_at(mor_doc_root(load->m->doc), "/tether_config/onboarding_timeout");
@@ -316,7 +317,7 @@ static int gassist_read(struct mor_load *load)
 	const char *dir = strcmp(load->dir, "/") == 0 ? "plugin" : strrchr(load->dir, '/') + 1;
 	int r;
 
-	/* First: whoever has a V1 plugin needs to know that, not which of its keys are wrong. */
+	/* Checked first: a user with a V1 plugin must know that, and not which of its keys are wrong. */
 	if (mor_json_type(mor_doc_root(load->m->doc)) == MOR_JSON_OBJECT && (r = check_protocol(load)) < 0)
 		return r;
 	if ((r = mor_expect(load, expected)) < 0 || (r = check_version(load)) < 0 || (r = read_functions(load)) < 0 ||

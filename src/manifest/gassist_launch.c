@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a G-Assist plugin is started here. Its manifest was written for Windows: `executable` may be a .bat that starts
- * node, or an .exe that was made of a plugin.py. What cannot run here is replaced by a sibling that can.
+ * How a G-Assist plugin is started here. Its manifest was written for Windows: `executable` may be a .bat
+ * that starts node, or an .exe made from a plugin.py. If it cannot run here, a file beside it that can run
+ * is used instead.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "base/xdg.h"
 #include "manifest/gassist.h"
 
-/* A NULL-terminated list of one, which takes `text`. */
+/* A NULL-terminated list of one element, which takes `text`. */
 static int set_list(struct mor_load *load, char *text, char ***ret)
 {
 	char **list = text ? mor_zalloc(2 * sizeof(*list)) : NULL;
@@ -38,7 +39,7 @@ int mor_gassist_program_data(struct mor_load *load, const char *name)
 	MOR_CLEAN_TEXT char *path = NULL;
 	int r = mor_xdg_path(MOR_XDG_STATE, NULL, &path, "mortise/gassist/%s", name);
 
-	if (r == MORTISE_ENOTFOUND) /* then nothing is set, and the plugin does as its SDK does */
+	if (r == MORTISE_ENOTFOUND) /* then nothing is set, and the plugin uses the default of its SDK */
 		return 0;
 	if (r < 0)
 		return mor_source_no_memory(load);
@@ -70,7 +71,8 @@ int mor_gassist_finish(struct mor_load *load)
 
 /* ---- what runs ---- */
 
-/* By its first bytes: an ELF program or a script with a first line, that we may execute. A Windows program is neither. */
+/* Decides by the first bytes: an ELF program or a script with "#!", and executable. A Windows program is
+ * neither. */
 static bool runs_here(const char *path)
 {
 	int fd = mor_path_is_file(path) && access(path, X_OK) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -110,7 +112,7 @@ static bool try_name(struct launch_search *s, const char *dir, const char *stem,
 	return false;
 }
 
-/* Beside the executable: what has its name, then what a plugin's program is usually called. */
+/* Looks beside the executable: first for a file with its name, then for usual names of a plugin's program. */
 static bool try_siblings(struct launch_search *s, const char *path)
 {
 	static const char *const suffixes[] = { "", ".js", ".py" };
@@ -148,7 +150,7 @@ static int not_found(struct launch_search *s, const char *path, const char *exec
 	return mor_where_fail(s->load, "/executable", "is \"%s\", which does not exist: build it, or correct the name", quoted);
 }
 
-/* GA_PYTHON_DEV is how developers of G-Assist plugins choose their Python. */
+/* Developers of G-Assist plugins choose their Python with GA_PYTHON_DEV. */
 static int add_command(struct mor_load *load, const char *path)
 {
 	const char *python = getenv("GA_PYTHON_DEV");

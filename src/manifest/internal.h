@@ -6,11 +6,11 @@
 #include "manifest/manifest.h"
 
 #define MOR_OWN_MANIFEST "mortise.toml"
-#define MOR_ORIGIN_SET "--set" /* origin of what the command line set: its faults are usage errors */
+#define MOR_ORIGIN_SET "--set" /* origin of settings from the command line: errors in them are usage errors */
 
-/* A foreign manifest as it was read, so that texts can say where something stands in it. */
+/* A foreign manifest as it was read, so that texts can name the place of a member. */
 struct mor_source {
-	char *shown; /* what texts call it */
+	char *shown; /* its name in texts */
 	char *text;
 	size_t len;
 	struct mor_doc *lines; /* TOML: from "section.key" to [line, column]; NULL: the text is JSON */
@@ -21,31 +21,31 @@ struct mor_load;
 /* One foreign format. */
 struct mor_format {
 	const char *file; /* its name in the plugin's directory */
-	bool confines;    /* its specification demands a sandbox, which no file beside it may talk away */
-	/* NULL: JSON, else what turns the text into it. */
+	bool confines;    /* its specification requires a sandbox, which a file beside it cannot turn off */
+	/* NULL: the text is JSON; else converts it to JSON. */
 	int (*convert)(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
 		       mortise_error *err);
-	/* false: another program's file that happens to have this name, as if there were none. NULL: always ours. */
+	/* false: a file of another program that happens to have this name; it is ignored. NULL: always ours. */
 	bool (*is_ours)(const struct mor_value *root);
-	/* load->m->doc is filled: checks it and makes settings of it. 0 or a status. */
+	/* load->m->doc is filled: checks it and makes settings from it. 0 or a status. */
 	int (*read)(struct mor_load *load);
-	/* What it says to run, as plugin.command. 1: found; 0: a file was named that is something else. */
+	/* Sets plugin.command from the manifest. 1: found; 0: the user named a file that is not its program. */
 	int (*launch)(struct mor_load *load);
-	/* Last of all, when it is known what runs. 0 or a status. NULL: nothing to do. */
+	/* Called last, when the command is known. 0 or a status. NULL: nothing to do. */
 	int (*finish)(struct mor_load *load);
 };
 extern const struct mor_format mor_yams_format, mor_sunscreen_format, mor_sunscreen_json_format, mor_gassist_format;
 
-/* One load under way. */
+/* One load that is in progress. */
 struct mor_load {
 	const struct mor_manifest_query *query;
 	struct mor_manifest *m;
 	mortise_error *err;
 	const struct mor_format *format; /* of load->m->doc, or NULL */
 	struct mor_source source;        /* its text */
-	const char *only;                /* the foreign manifest that was named, or NULL: whichever is there */
+	const char *only;                /* the foreign manifest that was named, or NULL: any that is there */
 	char *dir;   /* absolute directory of the plugin; NULL: only a command line was given   */
-	char *shown; /* the same as the user spelled it, for texts                              */
+	char *shown; /* the same as the user spelled it, for texts */
 	char *file;  /* absolute path of the file that was named, or NULL                       */
 };
 
@@ -60,17 +60,17 @@ enum mor_key_type {
 	MOR_KEY_BOOL,
 	MOR_KEY_ANY
 };
-/* 0 with the key's type; or `code` with err saying what is unknown at `origin` and what may be meant. */
+/* 0 with the key's type; or `code` with err that says what is unknown at `origin`, and the nearest name. */
 int mor_key_find(const char *origin, int code, const char *section, const char *key, enum mor_key_type *ret,
 		 mortise_error *err);
-/* The same for a section by itself. */
+/* The same for a section name. */
 int mor_key_section(const char *origin, int code, const char *section, mortise_error *err);
-bool mor_key_is_nested(const char *section); /* tables inside are dotted keys: extractor.extract */
+bool mor_key_is_nested(const char *section); /* tables in it become dotted keys: extractor.extract */
 
 /* ---- settings.c ---- */
 int mor_setting_add(struct mor_load *load, const char *section, const char *key, const struct mor_value *value,
 		    const char *origin);
-/* The same with a text; as a JSON array of texts up to NULL. */
+/* The same with a text; or as a JSON array of texts up to NULL. */
 int mor_setting_add_text(struct mor_load *load, const char *section, const char *key, const char *text,
 			 const char *origin);
 int mor_setting_add_list(struct mor_load *load, const char *section, const char *key, const char *const *list,
@@ -83,31 +83,32 @@ char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
 int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len, mortise_error *err);
 
 /* ---- config.c ---- */
-/* Lays `over` onto the object in *config. deep: objects in both are merged; else the later one wins. */
+/* Merges `over` into the object in *config. deep: objects in both are merged; else the later one wins. */
 int mor_config_merge(char **config, const struct mor_value *over, bool deep);
 
 /* ---- policy_map.c: what other manifests permit, as settings of [sandbox] ---- */
 /* [permissions] of plugin.toml: workspace_write, network, declared_paths. MORTISE_EMANIFEST. */
 int mor_manifest_map_permissions(struct mor_load *load, const struct mor_value *permissions);
-/* "capabilities" of sunscreen-plugin.json: network, filesystem. Its real plugins start programs, so spawn is granted. */
+/* "capabilities" of sunscreen-plugin.json: network, filesystem. Its real plugins start programs, so spawn is
+ * allowed. */
 int mor_manifest_map_capabilities(struct mor_load *load, const struct mor_value *capabilities);
 
 /* ---- own.c, set.c ---- */
 enum mor_own_use { MOR_OWN_ALWAYS, MOR_OWN_IF_NAMED /* its command is load->file, or it has none */ };
-/* One of our TOML files. 1: used, 0: there is none, or it is about another program. */
+/* One of our TOML files. 1: used, 0: there is none, or it belongs to another program. */
 int mor_own_load(struct mor_load *load, const char *path, const char *shown, enum mor_own_use use);
 int mor_set_apply(struct mor_load *load, const char *text);
 
 /* ---- source.c: foreign manifests ---- */
-/* Whichever there is in load->dir. 1: read; 0: none. */
+/* The manifest in load->dir, of any format. 1: read; 0: none. */
 int mor_source_load(struct mor_load *load);
 bool mor_source_is_manifest(const char *name); /* the name of a foreign format's file */
 int mor_source_no_memory(struct mor_load *load); /* "FILE: out of memory" */
 void mor_source_fini(struct mor_source *source);
 
-/* ---- where.c: where in it, and complaints that say so. Pointers are JSON pointers, in TOML too. ---- */
+/* ---- where.c: places in it, and errors with the place. Pointers are JSON pointers, in TOML too. ---- */
 #define MOR_WHERE 400
-/* "FILE:LINE:COLUMN" of the member, or of the nearest around it that is there. */
+/* "FILE:LINE:COLUMN" of the member, or of the nearest existing parent. */
 const char *mor_where(const struct mor_source *source, const char *pointer, char out[MOR_WHERE]);
 /* "FILE:LINE": the origin of a setting. */
 const char *mor_where_line(const struct mor_source *source, const char *pointer, char out[MOR_WHERE]);
@@ -120,7 +121,7 @@ int mor_where_warn(struct mor_load *load, const char *pointer, const char *forma
 	__attribute__((format(printf, 3, 4)));
 
 struct mor_expected {
-	const char *at, *wanted; /* JSON pointer; what texts call it. at NULL ends the list          */
+	const char *at, *wanted; /* a JSON pointer, and its name in texts. at NULL ends the list */
 	unsigned types;          /* 1 << enum mor_json_type                                          */
 	bool required;
 	bool texts;              /* elements or members must be strings                              */
@@ -128,21 +129,21 @@ struct mor_expected {
 #define MOR_IS(type) (1u << MOR_JSON_##type)
 /* The root is an object whose members are as expected. */
 int mor_expect(struct mor_load *load, const struct mor_expected *expected);
-/* Members of the object at `pointer` that are not in "a|b|c": refused, or told as warnings. */
+/* Members of the object at `pointer` that are not in "a|b|c": refused, or reported as warnings. */
 int mor_expect_keys(struct mor_load *load, const char *pointer, const char *known, bool refuse);
-/* A setting with its line in the source; missing or empty values add none. */
+/* Adds a setting with its line in the source. Missing or empty values add none. */
 int mor_source_setting(struct mor_load *load, const char *section, const char *key, const char *pointer);
-/* The actions of the manifest, one by one: begin, add, end. Errors stick in the writer's buffer. */
+/* Collects the actions of the manifest: begin, add, end. Errors are kept in the writer's buffer. */
 struct mor_action {
-	const char *kind, *name; /* a command's name is typed as KIND:NAME, a function's alone */
+	const char *kind, *name; /* a command is typed as KIND:NAME, a function as NAME */
 	const char *description; /* or NULL */
 };
 void mor_action_add(struct mor_writer *w, const struct mor_action *action);
-/* The finished array into load->m->actions. */
+/* Moves the finished array to load->m->actions. */
 int mor_actions_keep(struct mor_load *load, const struct mor_buf *json);
 /* Is it [A-Za-z0-9][A-Za-z0-9._+-]*? Names and versions become parts of paths. */
 bool mor_manifest_is_plain_name(struct mor_slice name);
-/* The string at `pointer` is one, or MORTISE_EMANIFEST. */
+/* Checks that the string at `pointer` is such a name, or MORTISE_EMANIFEST. */
 int mor_expect_plain_name(struct mor_load *load, const char *pointer);
 
 #endif

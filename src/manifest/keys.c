@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every setting there is. What is not here is refused, with the nearest name: a misspelt key that does
- * nothing is the worst kind of configuration error. */
+/* Every setting there is. Unknown ones are refused, with the nearest name: a misspelt key without any effect
+ * is the worst kind of configuration error. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "manifest/internal.h"
 
 struct key {
-	const char *section, *key; /* key "*": any, chosen by the user, the dialect or the plugin */
+	const char *section, *key; /* key "*": any name, chosen by the user, the dialect or the plugin */
 	enum mor_key_type type;
 };
 
@@ -41,7 +41,7 @@ static const struct key keys[] = {
 	{ "limits", "queue", MOR_KEY_BYTES },
 	{ "limits", "depth", MOR_KEY_UINT },
 	{ "limits", "session", MOR_KEY_DURATION },
-	/* What they mean is policy/policy.c's; a test holds the two tables together. */
+	/* Their meaning is in policy/policy.c. A test compares the two tables. */
 	{ "sandbox", "level", MOR_KEY_TEXT },
 	{ "sandbox", "unconfined", MOR_KEY_BOOL },
 	{ "sandbox", "workspace", MOR_KEY_TEXT },
@@ -71,7 +71,7 @@ bool mor_key_is_nested(const char *section)
 	return strcmp(section, "timeouts") == 0 || strcmp(section, "quirks") == 0;
 }
 
-/* Among the keys of `section`, or among the sections where it is NULL. */
+/* The nearest name among the keys of `section`, or among the sections if it is NULL. */
 static const char *nearest(const char *section, const char *word)
 {
 	struct mor_nearest near = { .word = word };
@@ -123,7 +123,7 @@ int mor_key_section(const char *origin, int code, const char *section, mortise_e
 			return 0;
 	for (size_t i = 0; i < KEYS; i++)
 		if (strcmp(keys[i].section, "plugin") == 0 && strcmp(keys[i].key, section) == 0)
-			return mor_fail(err, code, "%s: \"%s\" stands in no section: write it below [plugin]", origin, section);
+			return mor_fail(err, code, "%s: \"%s\" is in no section: write it below [plugin]", origin, section);
 	return unknown_key(origin, code, NULL, section, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what the user named to one struct. The order of the steps is the order in which settings win. */
+/* From what the user named to one struct. Later steps win over earlier ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,8 +83,8 @@ static char *dir_name(const char *path)
 	return slash == path ? mor_strdup("/") : mor_strndup(path, (size_t)(slash - path));
 }
 
-/* The directory is resolved, the file in it is not: the python of a virtual environment is a link, and only
- * its own path tells it which environment it is. */
+/* The directory is resolved, but not the file in it: the python of a virtual environment is a link, and
+ * finds its environment only by its own path. */
 static int locate_file(struct mor_load *load, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -96,7 +96,7 @@ static int locate_file(struct mor_load *load, const char *path)
 	if (!realpath(load->shown, real))
 		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
 	load->dir = mor_strdup(real);
-	/* Naming the manifest is naming its directory. */
+	/* Naming the manifest is the same as naming its directory. */
 	if (mor_source_is_manifest(base)) {
 		load->only = base;
 	} else if (strcmp(base, MOR_OWN_MANIFEST) != 0) {
@@ -139,7 +139,8 @@ static int nothing_here(struct mor_load *load)
 
 /* ---- the sources, in order ---- */
 
-/* Who chooses the dialect chooses the sandbox: a file that came with the plugin must not undo what people were shown. */
+/* The dialect decides about the sandbox. So a file that came with the plugin must not change what users were
+ * shown. */
 static int check_dialect(struct mor_load *load, const struct mor_setting *manifest)
 {
 	const struct mor_setting *now = mor_manifest_setting(load->m, "plugin", "dialect");
@@ -147,11 +148,11 @@ static int check_dialect(struct mor_load *load, const struct mor_setting *manife
 	if (!load->format || !load->format->confines || now == manifest)
 		return 1;
 	return mor_fail(load->err, MORTISE_EMANIFEST,
-			"%s: plugin.dialect: %s beside it says how this plugin is spoken to and confined; to change that, use "
+			"%s: plugin.dialect: %s beside it decides the protocol and the sandbox; to change that, use "
 			"--dialect or your own configuration", now->origin, load->format->file);
 }
 
-/* In a directory our file always counts; beside a named file only when it is about that file. */
+/* In a directory our file always counts. Beside a named file it counts only if it is about that file. */
 static int read_own(struct mor_load *load)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, MOR_OWN_MANIFEST);
@@ -165,7 +166,7 @@ static int read_own(struct mor_load *load)
 	return r <= 0 ? r : check_dialect(load, dialect);
 }
 
-/* The file that was named is what runs; where the manifest beside it runs the same file, in its way. */
+/* The named file runs. If the manifest beside it runs the same file, it is run as the manifest says. */
 static int read_named_file(struct mor_load *load)
 {
 	const char *command[] = { load->file, NULL };
@@ -192,7 +193,7 @@ static int read_directory(struct mor_load *load)
 	return foreign || own || load->file ? 0 : nothing_here(load);
 }
 
-/* What it is called before anybody gives it a name. */
+/* The plugin's name before anything gives it another one. */
 static char *default_name(const struct mor_load *load)
 {
 	const char *const *argv = load->query->argv;
@@ -204,7 +205,7 @@ static char *default_name(const struct mor_load *load)
 	return mor_manifest_stem(argv[mor_manifest_script(argv)]);
 }
 
-/* Called twice: the user's file is found by the name that is known before it is read, and may change it. */
+/* Called twice: the user's file is found by the name known before it is read, and may change the name. */
 static int choose_name(struct mor_load *load)
 {
 	const char *set = mor_manifest_text(load->m, "plugin", "name");
@@ -218,7 +219,7 @@ static int choose_name(struct mor_load *load)
 	return load->m->name ? 0 : no_memory(load);
 }
 
-/* A name that is no file name of its own ("..", "a/b") has no file; nor has a user without a home. */
+/* There is no such file if the name cannot be a file name ("..", "a/b"), or if the user has no home. */
 static int read_user(struct mor_load *load)
 {
 	MOR_CLEAN_TEXT char *path = NULL;
@@ -235,7 +236,7 @@ static int read_user(struct mor_load *load)
 	return r < 0 ? r : 0;
 }
 
-/* The embedder's object replaces whole members: it was written as a whole, unlike a line of --set. */
+/* The embedder's object replaces whole members: it was written as a whole, unlike one --set. */
 static int read_query_config(struct mor_load *load)
 {
 	struct mor_slice text = { load->query->config.text, load->query->config.len };
@@ -269,7 +270,7 @@ static int read_sources(struct mor_load *load)
 		r = read_query_config(load);
 	for (; r == 0 && set && *set; set++)
 		r = mor_set_apply(load, *set);
-	/* Last, because whoever names a command saves the manifest's from being judged. */
+	/* Last, because with a command from the user the manifest's command is not checked. */
 	if (r == 0 && load->format && !mor_manifest_setting(load->m, "plugin", "command"))
 		r = load->format->launch(load);
 	return r < 0 ? r : 0;
@@ -282,7 +283,7 @@ static int push(struct mor_load *load, char ***list, char *text)
 	return mor_texts_push(list, text) < 0 ? no_memory(load) : 0;
 }
 
-/* A JSON string or array of strings, checked when the setting was added. */
+/* A JSON string or array of strings; it was checked when the setting was added. */
 static int push_json(struct mor_load *load, const struct mor_setting *setting)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -317,7 +318,7 @@ static int fill_argv(struct mor_load *load)
 	const struct mor_setting *command = mor_manifest_setting(load->m, "plugin", "command");
 	int r;
 
-	if (!load->query->path) /* a command line that was typed is what runs, whatever files say */
+	if (!load->query->path) /* a typed command line wins over all files */
 		return push_query(load);
 	if (!command)
 		return mor_fail(load->err, MORTISE_EMANIFEST,
@@ -328,7 +329,7 @@ static int fill_argv(struct mor_load *load)
 	return r < 0 ? r : push_query(load);
 }
 
-/* With a directory of its own, ./program would be looked for there and not where the user is. */
+/* With a cwd of its own, ./program would be searched there and not where the user is. */
 static int anchor_program(struct mor_load *load)
 {
 	char **program = &load->m->argv[0], *absolute;
@@ -350,7 +351,7 @@ static bool same_name(const char *entry, const char *other)
 	return strncmp(entry, other, len) == 0 && other[len] == '=';
 }
 
-/* Later wins: a name that is there already gets its new value in place. */
+/* Later wins: an existing name gets its new value in place. */
 static int put_env(struct mor_load *load, const char *name, size_t len, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf entry = MOR_BUF_INIT;
@@ -370,7 +371,7 @@ static int put_env(struct mor_load *load, const char *name, size_t len, const ch
 	return push(load, &load->m->env, text);
 }
 
-/* NAME alone passes ours through; not having it is worth a warning, not a refusal. */
+/* NAME alone passes our value on. If it is not set, that is a warning, not an error. */
 static int put_query_env(struct mor_load *load, const char *entry)
 {
 	size_t len = strcspn(entry, "=");
@@ -403,7 +404,7 @@ static int fill_env(struct mor_load *load)
 	return r;
 }
 
-/* An empty text counts as absent: --set plugin.version= takes a value away. */
+/* An empty text counts as absent: --set plugin.version= removes a value. */
 static int copy_text(struct mor_load *load, const char *key, const char *fallback, char **ret)
 {
 	const char *text = mor_manifest_text(load->m, "plugin", key);

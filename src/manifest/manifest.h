@@ -26,7 +26,7 @@ struct mor_manifest_query {
 	const char *path;        /* directory or file, or NULL                                            */
 	const char *const *argv; /* the command line where there is no path; with one: more arguments     */
 	const char *name, *dialect; /* or NULL */
-	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL                         */
+	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL */
 	const char *const *env;  /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
 	mortise_json config;     /* over [config] */
 	const char *config_home; /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
@@ -42,15 +42,16 @@ struct mor_setting {
 
 struct mor_manifest {
 	char *name;      /* never NULL                                                                    */
-	bool named;      /* by a manifest, a setting or who asks; false: after its file, directory or command */
+	/* set by a manifest, a setting or the caller; false: taken from its file, directory or command */
+	bool named;
 	char *version;   /* or NULL */
 	char *description;
-	char *dialect;   /* never NULL: "plain" where nothing says otherwise                              */
-	char *framing;   /* or NULL: the dialect's                                                        */
-	char **argv;     /* what to run: argv[0] may still need an interpreter (proc resolves that)       */
+	char *dialect;   /* never NULL: "plain" by default */
+	char *framing;   /* or NULL: the dialect's */
+	char **argv;     /* what to run: argv[0] may still need an interpreter (proc finds it) */
 	char **env;      /* additions, NAME=VALUE                                                         */
 	char *cwd;       /* or NULL: ours                                                                 */
-	char *dir;       /* absolute: where the plugin lies; NULL: only a command line was given          */
+	char *dir;       /* absolute directory of the plugin; NULL: only a command line was given */
 	char *file;      /* the foreign manifest's path, or NULL                                          */
 	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
 	struct mor_doc *actions; /* what the manifest says it offers, the same shape for every format: an array of
@@ -58,11 +59,12 @@ struct mor_manifest {
 				    "scaffold:indexer", "hook:after_build"), kind is function, scaffold, app or
 				    hook, parameters (functions only) is {"properties":{},"required":[]}, passthrough
 				    (true, or absent) says that it takes what a user types. Or NULL      */
-	bool more_actions; /* the plugin finds others when it runs (G-Assist: mcp)                          */
-	char **env_front; /* NAME=DIR: stands before what the plugin inherits as NAME; `env` wins over it   */
-	char **make_dirs; /* absolute: must exist before it starts; mor_manifest_prepare() makes them       */
-	char *config;    /* JSON object: [config], over it mortise_plugin_options.config, over that --set; or NULL */
-	struct mor_list settings; /* of mor_setting, earlier first: look up from the end                  */
+	bool more_actions; /* the plugin finds more functions while it runs (G-Assist: mcp) */
+	char **env_front; /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
+	char **make_dirs; /* absolute; must exist before the start; mor_manifest_prepare() makes them */
+	/* JSON object: [config], then mortise_plugin_options.config over it, then --set; or NULL */
+	char *config;
+	struct mor_list settings; /* of mor_setting, in order: search from the end */
 	struct mor_list warnings; /* of mor_warning                                                       */
 };
 
@@ -71,24 +73,24 @@ struct mor_warning {
 	char *text;
 };
 
-/* 0; MORTISE_ENOTFOUND (no such path; a directory without any manifest: EMANIFEST says which names were
- * looked for); MORTISE_EMANIFEST; MORTISE_EVIOLATION (a path that must lie in the plugin's directory does not);
- * MORTISE_ETRANSPORT (sunscreen-plugin.json asks for gRPC); MORTISE_EINVAL (neither path nor argv; a bad --set,
- * --env or config). */
+/* 0; MORTISE_ENOTFOUND (no such path); MORTISE_EMANIFEST (also a directory without a manifest: the text
+ * lists the names that were searched); MORTISE_EVIOLATION (a path that must be inside the plugin's directory
+ * is not); MORTISE_ETRANSPORT (sunscreen-plugin.json asks for gRPC); MORTISE_EINVAL (neither path nor argv;
+ * a bad --set, --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
-/* Before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */
+/* Call it before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err);
 
 /* Adds to the warnings. 0 or MORTISE_ENOMEM. */
 int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Which argument of `python3 -u x.py` is the script; 0: argv[0] is no interpreter, or none is named. */
+/* The index of the script in `python3 -u x.py`; 0: argv[0] is not an interpreter, or there is no script. */
 size_t mor_manifest_script(const char *const *argv);
 
 /* The winning value, or NULL. */
 const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key);
-/* Typed: 1 found, 0 absent, MORTISE_EMANIFEST with origin and what was expected. Durations: "30s", "500ms"
- * or a number of seconds. */
+/* With a type: 1 found, 0 absent, MORTISE_EMANIFEST with the origin and what was expected. Durations: "30s",
+ * "500ms" or a number of seconds. */
 int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms, mortise_error *err);
 int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err);
 int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret, mortise_error *err);
@@ -97,7 +99,7 @@ int mor_manifest_bool(const struct mor_manifest *m, const char *section, const c
 const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
 
 /* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
- * a JSON object from "section.key" to [line, column]. The C++ behind it lets no exception out. */
+ * a JSON object from "section.key" to [line, column]. The C++ behind it catches all exceptions. */
 int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
 		     mortise_error *err);
 

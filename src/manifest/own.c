@@ -8,11 +8,11 @@
 #include "base/path.h"
 #include "manifest/internal.h"
 
-/* One file under way. */
+/* One file that is being read. */
 struct own {
 	struct mor_load *load;
 	const char *shown;
-	char *dir; /* what relative paths in it are relative to */
+	char *dir; /* base of relative paths in it */
 	struct mor_doc *doc, *lines;
 };
 
@@ -44,7 +44,7 @@ static int parse_own(struct own *own, const char *text, size_t len)
 	r = mor_doc_parse(mor_buf_view(&json), 0, 0, &own->doc, &why);
 	if (r == 0)
 		r = mor_doc_parse(mor_buf_view(&lines), 0, 0, &own->lines, &why);
-	if (r == MORTISE_EPROTO) /* text that TOML allows and JSON does not, such as a lone surrogate */
+	if (r == MORTISE_EPROTO) /* text that TOML allows, but JSON does not, such as a lone surrogate */
 		r = MORTISE_EMANIFEST;
 	return r < 0 ? mor_fail(own->load->err, r, "%s: %s", own->shown, why.text) : 0;
 }
@@ -75,7 +75,7 @@ static int add_relative(struct own *own, const char *section, const char *key, c
 	return mor_setting_add_text(own->load, section, key, path, from);
 }
 
-/* The first word of an array only: what follows are arguments, whatever they look like. */
+/* Only the first word of an array: the others are arguments, even if they look like paths. */
 static int add_command_list(struct own *own, const struct mor_value *list, const char *from)
 {
 	size_t count = mor_json_size(list), i = 0;
@@ -98,7 +98,7 @@ static int add_command_list(struct own *own, const struct mor_value *list, const
 	return r;
 }
 
-/* Without a slash it is looked for in PATH, as a shell would. */
+/* Without a slash it is searched in PATH, as in a shell. */
 static bool is_relative_program(const struct mor_value *value)
 {
 	const char *text = mor_json_text(value, "");
@@ -106,7 +106,7 @@ static bool is_relative_program(const struct mor_value *value)
 	return text[0] != '/' && strchr(text, '/');
 }
 
-/* What is no list of texts goes on unchanged, to be refused with its own words. */
+/* A value that is not a list of texts is passed on unchanged. A later check reports it. */
 static bool all_texts(const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
@@ -130,7 +130,7 @@ static int add_plugin_key(struct own *own, const char *key, const struct mor_val
 	return mor_setting_add(own->load, "plugin", key, value, from);
 }
 
-/* "": there is none. "~/": the user's, who is not known here. */
+/* "": there is none. "~/": depends on the user, who is not known here. */
 static int add_sandbox_key(struct own *own, const char *key, const struct mor_value *value, const char *from)
 {
 	const char *text = mor_json_text(value, "");
@@ -142,7 +142,7 @@ static int add_sandbox_key(struct own *own, const char *key, const struct mor_va
 
 /* ---- sections ---- */
 
-/* extractor.extract = "300s" below [timeouts] is a table in a table for TOML, and one key for people. */
+/* extractor.extract = "300s" below [timeouts] is a table in a table for TOML, but one key for people. */
 static int add_key(struct own *own, const char *section, const char *key, const struct mor_value *value)
 {
 	struct mor_json_iter it = mor_json_iter(value);
@@ -170,7 +170,7 @@ static int add_key(struct own *own, const char *section, const char *key, const 
 	return mor_setting_add(own->load, section, key, value, from);
 }
 
-/* [config] is merged as a tree; every other section is a list of settings with their lines. */
+/* [config] is merged as a tree. Every other section is a list of settings with their lines. */
 static int add_section(struct own *own, const char *section, const struct mor_value *value)
 {
 	struct mor_json_iter it = mor_json_iter(value);
@@ -195,7 +195,7 @@ static int add_section(struct own *own, const char *section, const struct mor_va
 	return r;
 }
 
-/* True when [plugin] command is the file that was named, or when there is no command to differ. */
+/* True if [plugin] command is the named file, or if there is no command. */
 static bool is_about(const struct own *own, const char *file)
 {
 	const struct mor_value *command = mor_json_at(mor_doc_root(own->doc), "/plugin/command");

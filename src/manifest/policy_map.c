@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Permissions as other manifests write them -> our settings of [sandbox]. Only the names change here; whoever reads the
- * settings judges them once more, by the same rules as our own. A permission that is misspelt, or of the wrong type, is
- * an error: a sandbox that guesses is none.
+ * Turns the permissions of other manifests into our settings of [sandbox]. Only the names change here. The
+ * settings are checked again later, by the same rules as our own. A misspelt permission, or one of the wrong
+ * type, is an error: a sandbox must not guess.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "manifest/internal.h"
 
-/* One object under way. */
+/* One object that is being read. */
 struct policy_map {
 	struct mor_load *load;
 	const char *object; /* "/permissions" */
@@ -51,7 +51,7 @@ static int add_bool(const struct policy_map *map, const char *key, const struct 
 	return add(map, key, value, setting);
 }
 
-/* The settings list takes JSON: "true" and "false" are such texts. */
+/* The settings list takes JSON, and "true" and "false" are JSON. */
 static int add_fixed(const struct policy_map *map, const char *key, const char *json, const char *setting)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -84,7 +84,7 @@ static int unknown_member(const struct policy_map *map, const char *key, const c
 	return mor_where_fail(map->load, pointer(map, key, at), "is not known: use one of %s", known);
 }
 
-/* Absent: all denied. */
+/* Absent: everything is denied. */
 static int check_object(const struct policy_map *map, const struct mor_value *object)
 {
 	enum mor_json_type type = mor_json_type(object);
@@ -117,11 +117,11 @@ int mor_manifest_map_permissions(struct mor_load *load, const struct mor_value *
 
 /* ---- sunscreen-plugin.json ---- */
 
-/* "workspace" is all of it, for reading and writing; a scratch directory everybody has. */
+/* "workspace" means reading and writing all of it. Every plugin has a scratch directory. */
 static int add_filesystem(const struct policy_map *map, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
-	bool workspace = mor_json_type(list) == MOR_JSON_MISSING; /* the default names both */
+	bool workspace = mor_json_type(list) == MOR_JSON_MISSING; /* the default is both */
 	int r;
 
 	if (mor_json_type(list) != MOR_JSON_MISSING && mor_json_type(list) != MOR_JSON_ARRAY)
@@ -132,7 +132,7 @@ static int add_filesystem(const struct policy_map *map, const struct mor_value *
 		workspace = workspace || mor_slice_is(mor_json_string(it.value), "workspace");
 	}
 	r = add_fixed(map, "filesystem", workspace ? "true" : "false", "workspace_write");
-	/* Not asked for: not even to be read. */
+	/* Not asked for: the workspace cannot even be read. */
 	return r < 0 || workspace ? r : add_fixed(map, "filesystem", "\"\"", "workspace");
 }
 
@@ -152,6 +152,6 @@ int mor_manifest_map_capabilities(struct mor_load *load, const struct mor_value 
 		r = add_filesystem(&map, mor_json_get(capabilities, "filesystem"));
 	if (r == 0)
 		r = add_fixed(&map, "spawn", "true", "spawn");
-	/* Upstream's own example leaves a copy of its input there, if it can. */
+	/* Upstream's own example writes a copy of its input there, if it can. */
 	return r < 0 ? r : add_fixed(&map, "spawn", "true", "quiet_tmp");
 }

@@ -42,7 +42,7 @@ static int split(const char *text, struct assignment *ret, mortise_error *err)
 	return MORTISE_ENOMEM;
 }
 
-/* A JSON scalar if it parses (and, where a list is wanted, an array), else the text itself. */
+/* A JSON scalar if it parses (or an array, for a list), else the text itself. */
 static bool reads_as_json(const struct mor_doc *doc, enum mor_key_type type)
 {
 	enum mor_json_type is = mor_json_type(mor_doc_root(doc));
@@ -78,7 +78,7 @@ static int read_value(const struct assignment *a, enum mor_key_type type, struct
 	return r < 0 ? mor_fail_memory_of(err, "--set") : 0;
 }
 
-/* config.a.b=1 is {"a": {"b": 1}} laid over what is there. */
+/* config.a.b=1 is {"a": {"b": 1}}, merged over the present value. */
 static int set_config(struct mor_load *load, const char *key, const struct mor_value *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -108,7 +108,7 @@ static int set_config(struct mor_load *load, const char *key, const struct mor_v
 	return r < 0 ? mor_fail(load->err, r, "--set config.%.60s: %s", key, mortise_status_text(r)) : 0;
 }
 
-/* What the user types is relative to where the user is. */
+/* Typed paths are relative to the user's working directory. */
 static int set_path(struct mor_load *load, const struct assignment *a, const struct mor_value *value)
 {
 	const char *text = mor_json_text(value, "");
@@ -122,7 +122,7 @@ static int set_path(struct mor_load *load, const struct assignment *a, const str
 	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_ORIGIN_SET);
 }
 
-/* "~/" is left to whoever knows whose it is. */
+/* "~/" is resolved later, where the user is known. */
 static bool is_path(const struct assignment *a, const struct mor_value *value)
 {
 	const char *text = mor_json_text(value, "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of settings: adding one checks it, looking one up takes the last. */
+/* The list of settings: adding one checks it, and a look-up finds the last one. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -27,13 +27,13 @@ void mor_settings_free(struct mor_list *settings)
 
 /* ---- typed values ---- */
 
-/* Strings mean their content, numbers their digits. */
+/* For a string its content, for a number its digits. */
 static struct mor_slice plain_text(const struct mor_setting *setting)
 {
 	return mor_slice_of(setting->text ? setting->text : setting->json);
 }
 
-/* The value as JSON: one line and free of control characters already. Cut between characters. */
+/* The value as JSON: already on one line and without control characters. Not cut inside a character. */
 static int wrong_setting(const struct mor_setting *s, int code, const char *wanted, mortise_error *err)
 {
 	size_t len = strlen(s->json), shown = len > 80 ? 80 : len;
@@ -49,7 +49,7 @@ static int wrong_setting(const struct mor_setting *s, int code, const char *want
 #define WANT_UINT "a whole number that is not negative"
 #define WANT_BOOL "true or false"
 
-/* JSON and TOML can spell a NUL, which no argument, path or variable can hold. */
+/* JSON and TOML can contain a NUL, but an argument, path or variable cannot. */
 static bool is_text(const struct mor_value *value)
 {
 	return mor_json_type(value) == MOR_JSON_STRING && strlen(mor_json_text(value, "")) == mor_json_string(value).len;
@@ -67,7 +67,7 @@ static bool is_texts(const struct mor_value *value)
 	return true;
 }
 
-/* An empty first word would be looked for in PATH and end as a puzzling "not found". */
+/* An empty first word would be searched in PATH and give a confusing "not found". */
 static bool is_command(const struct mor_value *value)
 {
 	if (mor_json_type(value) == MOR_JSON_STRING)
@@ -75,7 +75,7 @@ static bool is_command(const struct mor_value *value)
 	return is_texts(value) && mor_json_string(mor_json_at(value, "/0")).len > 0;
 }
 
-/* What is wanted, or NULL when the value is that. */
+/* The expected type, or NULL if the value has it. */
 static const char *objection(const struct mor_setting *s, enum mor_key_type type, const struct mor_value *value)
 {
 	uint32_t number;
@@ -102,7 +102,7 @@ static const char *objection(const struct mor_setting *s, enum mor_key_type type
 	return NULL;
 }
 
-/* A '=' in a name would move into the value. */
+/* A '=' in a name would become part of the value. */
 static const char *env_objection(const struct mor_setting *s)
 {
 	return !*s->key || strchr(s->key, '=') ? "set under a name without \"=\"" : NULL;
@@ -110,7 +110,7 @@ static const char *env_objection(const struct mor_setting *s)
 
 /* ---- adding ---- */
 
-/* [env] PORT = 8080 means the text: environments hold nothing else. */
+/* [env] PORT = 8080 means the text, because an environment holds only texts. */
 static bool counts_as_text(const char *section, const struct mor_value *value)
 {
 	enum mor_json_type type = mor_json_type(value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The foreign manifest of a directory: which one, its text, its tree. What it means is its own format's. */
+/* The foreign manifest of a directory: finds it, reads its text and its tree. Its meaning is handled by its
+ * own format. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -7,7 +8,7 @@
 #include "base/path.h"
 #include "manifest/internal.h"
 
-/* In the order in which they are looked for. manifest.json is last: many other programs have a file of that name. */
+/* In the order of the search. manifest.json is last: many other programs have a file of that name. */
 static const struct mor_format *const formats[] = { &mor_yams_format, &mor_sunscreen_format, &mor_sunscreen_json_format,
 						    &mor_gassist_format };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
@@ -68,7 +69,7 @@ static int parse_converted(struct mor_load *load, const struct mor_format *forma
 	return r < 0 ? r : parse_source(load, mor_buf_view(&lines), &source->lines);
 }
 
-/* Editors on Windows put it there. */
+/* A byte order mark; editors on Windows write it. */
 static void drop_bom(struct mor_source *source)
 {
 	if (source->len < 3 || memcmp(source->text, "\xef\xbb\xbf", 3) != 0)
@@ -111,7 +112,7 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	return r < 0 ? r : 1;
 }
 
-/* Two manifests are two ways to speak to it: which one was taken must not be a riddle. */
+/* Two manifests mean two ways to speak to the plugin: the user must know which one was used. */
 static int warn_others(struct mor_load *load, size_t after)
 {
 	for (size_t i = after + 1; i < FORMATS && !load->only; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sunscreen-plugin.json, the manifest that Sunscreen's own program reads. Members that it does not know are errors, as
+ * sunscreen-plugin.json, the manifest that Sunscreen's own program reads. Unknown members are errors, as
  * they are there.
  */
 #include <ctype.h>
@@ -43,7 +43,8 @@ static bool skip_number(const char **at)
 	return *at > start;
 }
 
-/* Semantic versioning, one leading "v" allowed; what follows '-' or '+' was checked as part of a plain name. */
+/* Semantic versioning; a leading "v" is allowed. The part after '-' or '+' was checked as part of a plain
+ * name. */
 static bool is_version(const char *text)
 {
 	text += *text == 'v';
@@ -179,7 +180,7 @@ static int json_read(struct mor_load *load)
 	return mor_source_setting(load, "plugin", "description", "/description");
 }
 
-/* A program without a slash is looked for in PATH; with one, in the plugin's directory. */
+/* A program without a slash is searched in PATH; with a slash, in the plugin's directory. */
 static int json_launch(struct mor_load *load)
 {
 	const struct mor_value *list = mor_json_at(mor_doc_root(load->m->doc), "/entrypoint");

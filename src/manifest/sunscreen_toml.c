@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin.toml of Sunscreen's specification: one program inside the plugin's directory, what it may touch, and the
- * commands and hooks that it offers.
+ * plugin.toml of Sunscreen's specification: one program inside the plugin's directory, its permissions, and
+ * the commands and hooks that it offers.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const struct mor_expected expected[] = {
 
 /* ---- entry ---- */
 
-/* A plugin that could name a program elsewhere could name one that nobody looked at. */
+/* A program outside the plugin's directory could be one that nobody has reviewed. */
 static int escapes(struct mor_load *load, const char *entry, const char *why)
 {
 	char quoted[100];
@@ -91,7 +91,7 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 	if (mor_json_type(table) != MOR_JSON_OBJECT)
 		return mor_where_fail(load, at, "must be a table of commands and their descriptions");
 	if (!mor_text_in(mor_slice_of(kind), "scaffold|hook"))
-		r = mor_where_warn(load, at, "is no kind of command that Sunscreen knows: scaffold and hook are");
+		r = mor_where_warn(load, at, "is not a kind of command in Sunscreen: use scaffold or hook");
 	while (r == 0 && mor_json_next(&it)) {
 		MOR_CLEAN_TEXT char *one = mor_text_format("%s/%s", at, it.name.ptr);
 
@@ -100,7 +100,7 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 		if (mor_json_type(it.value) != MOR_JSON_STRING)
 			r = mor_where_fail(load, one, "must be a string that describes the command");
 		else if (!mor_manifest_is_plain_name(it.name))
-			r = mor_where_fail(load, one, "is no name for a command: use letters, digits and \"._+-\", a letter or "
+			r = mor_where_fail(load, one, "is not a valid command name: use letters, digits and \"._+-\", a letter or "
 					   "digit first");
 		else
 			mor_action_add(w, &(struct mor_action){ kind, it.name.ptr, mor_json_text(it.value, "") });

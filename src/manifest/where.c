@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where in a foreign manifest something stands, and complaints that begin with it. The JSON parser keeps no places, so
- * the text, which it has accepted, is walked once more; that costs nothing but for texts that somebody will read.
+ * Places in a foreign manifest, and errors that begin with them. The JSON parser does not keep places, so
+ * the text is read once more. That costs time only for texts that somebody will read.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void skip_blanks(struct place_walk *w)
 		w->at++;
 }
 
-/* From the opening quote to behind the closing one; what is between. */
+/* From the opening quote to after the closing one; returns the part between. */
 static struct mor_slice skip_string(struct place_walk *w)
 {
 	size_t start = ++w->at;
@@ -58,7 +58,8 @@ static void skip_value(struct place_walk *w)
 	} while (w->at < w->text.len && (depth || !strchr(",]} \t\r\n", peek(w))));
 }
 
-/* "~1" is '/' and "~0" is '~' in a pointer. Keys with escapes of their own are not found: the object around them is. */
+/* "~1" is '/' and "~0" is '~' in a pointer. A key with JSON escapes is not found; then the object around it
+ * is used. */
 static bool is_key(struct mor_slice key, struct mor_slice token)
 {
 	size_t k = 0;
@@ -74,7 +75,7 @@ static bool is_key(struct mor_slice key, struct mor_slice token)
 	return k == key.len;
 }
 
-/* In an object or array at w: moves to the value of `token`; *ret is where its key (or the element) begins. */
+/* In an object or array at w: moves to the value of `token`; *ret is the beginning of its key (or element). */
 static bool step_into(struct place_walk *w, struct mor_slice token, size_t *ret)
 {
 	bool object = peek(w) == '{';
@@ -134,7 +135,7 @@ static void place_in_json(struct mor_slice text, const char *pointer, size_t *li
 
 /* ---- places in TOML ---- */
 
-/* "/plugin/name" -> "plugin.name", the name that people read in a TOML file. */
+/* "/plugin/name" -> "plugin.name", the name that people see in a TOML file. */
 static void dotted(const char *pointer, char *out, size_t size)
 {
 	snprintf(out, size, "%s", *pointer == '/' ? pointer + 1 : pointer);
@@ -240,7 +241,7 @@ static bool holds_texts(const struct mor_value *value)
 	return true;
 }
 
-/* Required below an optional object that is not there: not required. */
+/* A member of an optional object is not required if the object is absent. */
 static bool is_due(const struct mor_value *root, const struct mor_expected *e)
 {
 	const char *slash = strrchr(e->at, '/');
@@ -260,7 +261,7 @@ static int expect_one(struct mor_load *load, const struct mor_value *root, const
 	if (!(e->types & 1u << type))
 		return mor_where_fail(load, e->at, "is of type %s: it must be %s", mor_json_type_name(type), e->wanted);
 	if (e->texts && !holds_texts(value))
-		return mor_where_fail(load, e->at, "holds something that is no string: it must be %s", e->wanted);
+		return mor_where_fail(load, e->at, "holds something that is not a string: it must be %s", e->wanted);
 	return 0;
 }
 
@@ -276,7 +277,7 @@ int mor_expect(struct mor_load *load, const struct mor_expected *expected)
 	return r;
 }
 
-/* The word of "a|b|c" that is nearest to `key`, copied into out; "" where none is near. */
+/* The word of "a|b|c" nearest to `key`, copied into out; "" if none is near. */
 static const char *nearest(const char *known, const char *key, char out[64])
 {
 	char words[32][64];

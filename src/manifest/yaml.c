@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* YAML -> JSON through the tree that libfyaml builds. It bounds nesting and finds keys that are twice there; aliases are
- * left unresolved by it, because what they expand to must be counted. */
+/* YAML -> JSON through the tree of libfyaml. It limits nesting and finds duplicate keys. It does not resolve
+ * aliases, because we must count their expanded size. */
 #include "manifest/yaml.h"
 
 #include <libfyaml.h>
@@ -36,7 +36,7 @@ static void yaml_fini(struct yaml *y)
 
 /* ---- errors ---- */
 
-/* What libfyaml has collected, the first of it. */
+/* The first of the errors that libfyaml has collected. */
 static int collected(struct yaml *y)
 {
 	void *state = NULL;
@@ -47,7 +47,7 @@ static int collected(struct yaml *y)
 	return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%d:%d: %s", y->file, fault->line, fault->column, fault->msg);
 }
 
-/* libfyaml knows where a node stands, and tells it only in a report. */
+/* libfyaml knows the place of a node, but gives it only in a report. */
 static int refuse_node(struct yaml *y, struct fy_node *node, const char *what)
 {
 	fy_node_report(node, FYET_ERROR, "%s", what);
@@ -65,7 +65,8 @@ static size_t digits(struct mor_slice text, size_t at)
 	return n;
 }
 
-/* A decimal number as JSON spells it: no '+', no leading zeros, digits on both sides of the point. The digits stay. */
+/* A decimal number in JSON's spelling: no '+', no leading zeros, digits on both sides of the point. The
+ * digits stay. */
 static bool write_decimal(struct mor_slice text, struct mor_buf *out)
 {
 	bool sign = text.len && strchr("+-", text.ptr[0]);
@@ -136,7 +137,7 @@ static int write_plain(struct yaml *y, struct fy_node *node, struct mor_slice te
 	return r;
 }
 
-/* A tag decides; without one, quotes make a string. */
+/* A tag decides. Without a tag, quotes make a string. */
 static bool is_typed(struct fy_node *node)
 {
 	static const char core[] = "tag:yaml.org,2002:";
@@ -169,7 +170,7 @@ static int resolve(struct yaml *y, struct fy_node **node)
 	struct fy_node *target = *node && fy_node_is_alias(*node) ? fy_node_resolve_alias(*node) : *node;
 
 	if (*node && !target)
-		return refuse_node(y, *node, "this alias stands for nothing: define its anchor before it");
+		return refuse_node(y, *node, "this alias has no anchor: define its anchor before it");
 	*node = target;
 	return 0;
 }
@@ -213,7 +214,7 @@ static int write_elements(struct yaml *y, struct fy_node *node, unsigned depth)
 	return r;
 }
 
-/* An alias inside its own anchor ends at the depth; aliases of aliases end at the size. */
+/* An alias inside its own anchor is stopped by the depth limit; aliases of aliases by the size limit. */
 static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 {
 	struct fy_node *here = node;
@@ -244,13 +245,13 @@ static int check_characters(struct yaml *y, const char *text, size_t len)
 	size_t line = 1, start = 0, step;
 	const char *what = NULL;
 
-	/* YAML has neither; libfyaml, met with them in a directive, would never end. */
+	/* YAML allows neither, and libfyaml would loop for ever on them in a directive. */
 	for (size_t i = 0; i < len && !what; i += step) {
 		unsigned char c = (unsigned char)text[i];
 
 		step = mor_utf8_sequence(text + i, len - i);
 		if (!step)
-			what = "not UTF-8: save it as that";
+			what = "not UTF-8: save the file as UTF-8";
 		else if ((c < 0x20 && !strchr("\t\r\n", c)) || c == 0x7f || !c)
 			what = "a control character: remove it";
 		if (what)

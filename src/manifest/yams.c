@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yams-plugin.json: who a YAMS plugin is and how it is launched, in the order of the real host:
+ * yams-plugin.json: who a YAMS plugin is and how it is started, in the order of the real host:
  * entry.binary.linux if that file exists, ./plugin, entry.fallback_cmd or entry.cmd, plugin.py. Unlike the
- * real host we look whether a command's own file is there: a manifest that names a missing file is told
- * apart from a plugin that does not start.
+ * real host we check that a command's own file exists. So a manifest that names a missing file has another
+ * error than a plugin that does not start.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const struct mor_expected expected[] = {
 	{ 0 },
 };
 
-/* "abi" is a shared library for dlopen(), "wasm" a module: neither is a process. */
+/* "abi" is a shared library for dlopen(), "wasm" a module: both are not processes. */
 static int check_transport(struct mor_load *load)
 {
 	struct mor_slice transport = mor_json_string(mor_json_get(mor_doc_root(load->m->doc), "transport"));
@@ -93,7 +93,7 @@ static int yams_read(struct mor_load *load)
 
 /* ---- launch ---- */
 
-/* A command line being made, and what was tried before it. */
+/* A command line that is being made, and what was tried before it. */
 struct launch {
 	struct mor_load *load;
 	const struct mor_value *entry;
@@ -162,7 +162,7 @@ static bool try_file(struct launch *l, const char *name, const char *key)
 	return false;
 }
 
-/* Relative to the plugin's directory, as for the real host. */
+/* Relative to the plugin's directory, as in the real host. */
 static bool try_binary(struct launch *l)
 {
 	const char *name = mor_json_text(mor_json_at(l->entry, "/binary/linux"), NULL);
@@ -173,8 +173,8 @@ static bool try_binary(struct launch *l)
 	return path && try_file(l, path, "binary.linux");
 }
 
-/* Which file the command stands or falls with: its program if that is a path, or an interpreter's script.
- * Other arguments may name files that the plugin itself makes. */
+/* The file that the command needs: its program if that is a path, or an interpreter's script. Other
+ * arguments may name files that the plugin itself makes. */
 static const char *file_of(const struct launch *l)
 {
 	size_t script = mor_manifest_script((const char *const *)l->argv);
@@ -185,7 +185,7 @@ static const char *file_of(const struct launch *l)
 	return script && strcmp(l->argv[script - 1], "-m") != 0 ? l->argv[script] : NULL;
 }
 
-/* Leaves argv filled on success, empty otherwise. */
+/* Fills argv on success, and leaves it empty otherwise. */
 static bool try_command(struct launch *l, const char *key)
 {
 	const struct mor_value *list = mor_json_get(l->entry, key);
@@ -223,7 +223,7 @@ static bool find_launch(struct launch *l)
 	return try_command(l, "fallback_cmd") || try_command(l, "cmd") || try_file(l, "plugin.py", NULL);
 }
 
-/* True when the command that was found is the file the user named, by itself or through an interpreter. */
+/* True if the found command is the file the user named, directly or through an interpreter. */
 static bool runs(const struct launch *l, const char *file)
 {
 	for (size_t i = 0; i < l->count; i++) {

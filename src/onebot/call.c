@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "onebot/onebot.h"
 
-/* In a string there may be what is no JSON number: 007. */
+/* A string may hold digits that are not a JSON number: 007. */
 static bool has_leading_zero(struct mor_slice digits)
 {
 	size_t at = digits.len && digits.ptr[0] == '-';
@@ -26,7 +26,7 @@ struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event)
 	return (struct mor_onebot_target){ event->group_id, event->group_id ? event->group_id : event->user_id };
 }
 
-/* Segments, never a string: whatever the text holds, it stays text. */
+/* Always segments, never a string: then the text stays text, whatever it contains. */
 static int send_segment(struct mor_onebot_target target, const char *type, const char *key, struct mor_slice value,
 			const char *echo, struct mor_buf *out)
 {

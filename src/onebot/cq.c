@@ -10,7 +10,7 @@ struct entity {
 	struct mor_slice written;
 };
 
-/* The comma is last: only inside a code does it need one. */
+/* The comma is last: it is escaped only inside a code. */
 static const struct entity entities[] = {
 	{ '&', { "&amp;", 5 } },
 	{ '[', { "&#91;", 5 } },
@@ -40,7 +40,7 @@ int mor_cq_escape(struct mor_slice text, enum mor_cq_place place, struct mor_buf
 	return out->status;
 }
 
-/* Which entity stands at the beginning, or NULL. */
+/* The entity at the beginning, or NULL. */
 static const struct entity *entity_at(struct mor_slice text, enum mor_cq_place place)
 {
 	for (size_t e = 0; e < entity_count(place); e++) {
@@ -71,7 +71,7 @@ static bool is_type_byte(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/* A code at the beginning of `rest`? Inside it no bracket can stand: they are escaped. */
+/* Is there a code at the beginning of `rest`? It cannot contain brackets, because they are escaped. */
 static bool take_code(struct mor_slice rest, struct mor_cq_part *ret)
 {
 	size_t type_at = sizeof(CODE_BEGIN) - 1, at = type_at, params_at;
@@ -211,7 +211,7 @@ static const char *const blanks[] = {
 	"\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
 };
 
-/* How many bytes of white space stand at one end. */
+/* The number of bytes of white space at one end. */
 static size_t blank_at(struct mor_slice text, bool end)
 {
 	char byte = end ? text.ptr[text.len - 1] : text.ptr[0];

@@ -47,7 +47,7 @@ static int read_ids(const struct mor_value *root, struct mor_onebot_event *event
 	return 0;
 }
 
-/* message_type decides whether it is a group's; where it is not said, the group_id does. */
+/* message_type says whether it is a group message. Without it, group_id decides. */
 static int settle_type(struct mor_onebot_event *event, struct mor_slice type, mortise_error *err)
 {
 	if (type.ptr && mor_slice_is(type, "private")) {
@@ -102,7 +102,7 @@ static int read_content(const struct mor_value *root, struct mor_onebot_event *e
 	return set_text(event, mor_buf_view(&plain), raw, err);
 }
 
-/* What tells two events of one message from two messages. Numbers by the standard; 0 is what those send who have none. */
+/* Tells two copies of one message from two messages. The standard has a number. Networks without one send 0. */
 static int read_message_id(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {
 	const struct mor_value *id = mor_json_get(root, "message_id");
@@ -120,7 +120,7 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 	int r;
 
 	if (!mor_text_in(type, "private|group"))
-		return 0; /* other networks' own: there is no plugin for it */
+		return 0; /* event types of other networks: no plugin uses them */
 	r = read_ids(root, event, err);
 	if (r < 0)
 		return r;
@@ -170,7 +170,7 @@ static int read_meta(const struct mor_value *root, struct mor_onebot_event *even
 	return r;
 }
 
-/* Implementations put their reason where they like. */
+/* Implementations put the reason into different members. */
 static int read_response(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {
 	static const char *const reasons[] = { "wording", "message", "msg" };
@@ -193,7 +193,7 @@ static int read_response(const struct mor_value *root, struct mor_onebot_event *
 	return r;
 }
 
-/* ---- ours ---- */
+/* ---- our short form ---- */
 
 static int read_short(const struct mor_value *root, struct mor_onebot_event *event, mortise_error *err)
 {

@@ -23,11 +23,11 @@ struct mor_onebot_peer {
 	enum mor_onebot_role role;
 	char *self_id;        /* NULL: not known yet                    */
 	char from[64];        /* reverse                                */
-	uint32_t interval_ms; /* of its heartbeat; 0: it has none       */
+	uint32_t interval_ms; /* of its heartbeat; 0: it has none */
 	struct mor_timer beat;
 	bool offline;
-	unsigned rubbish;     /* in a row                               */
-	char why[100];        /* we end it                              */
+	unsigned rubbish;     /* one after the other */
+	char why[100];        /* we are ending it */
 };
 
 struct mor_onebot_link {
@@ -39,7 +39,7 @@ struct mor_onebot_link {
 	unsigned count;
 	uint64_t last_id, refusals, rubbish;
 	struct mor_timer retry;
-	unsigned failures;     /* in a row */
+	unsigned failures;     /* one after the other */
 	bool paused, closing;
 	struct mor_seen seen;
 };

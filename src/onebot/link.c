@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections, their peers, and how a lost one comes back. */
+/* Connections, their peers, and how a lost connection is opened again. */
 #include "onebot/link.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define LAST_MS 60000
 #define MOST_PEERS 64
 #define MOST_YOUNG 16
-#define BEATS 3       /* intervals of silence that are the end       */
-#define MOST_RUBBISH 100 /* in a row */
+#define BEATS 3       /* a connection ends after so many silent intervals */
+#define MOST_RUBBISH 100 /* one after the other */
 
 /* ---- peers ---- */
 
@@ -83,7 +83,7 @@ static void on_beat_missed(struct mor_timer *timer)
 	mor_ws_close(peer->ws, 1001, "no heartbeat");
 }
 
-/* Whatever it says is a sign of life. */
+/* Every message is a sign of life. */
 static void set_beat(struct mor_onebot_peer *peer)
 {
 	if (peer->interval_ms && !peer->link->paused)
@@ -103,7 +103,7 @@ static void take_heartbeat(struct mor_onebot_peer *peer, const struct mor_onebot
 	peer->offline = event->offline;
 }
 
-/* 1, 2, 4, 8 ...: what comes over and over is told less and less often. */
+/* 1, 2, 4, 8 ...: a repeated problem is reported less and less often. */
 static bool is_worth_telling(uint64_t count)
 {
 	return (count & (count - 1)) == 0;
@@ -115,14 +115,14 @@ static void take_rubbish(struct mor_onebot_peer *peer, const char *why)
 
 	if (is_worth_telling(++peer->link->rubbish))
 		note(peer->link, "input", "%s: %s%s", show_peer(peer, shown, sizeof(shown)), why,
-		     peer->link->rubbish > 1 ? "; it is not the first that is no event" : "");
+		     peer->link->rubbish > 1 ? "; earlier messages were not events either" : "");
 	if (++peer->rubbish < MOST_RUBBISH)
 		return;
-	snprintf(peer->why, sizeof(peer->why), "what it sends is no OneBot");
+	snprintf(peer->why, sizeof(peer->why), "it does not send OneBot messages");
 	mor_ws_close(peer->ws, 1008, "no OneBot");
 }
 
-/* Whose events these are: said by the event itself, or by the connection. */
+/* The account of these events: from the event itself, or from the connection. */
 static bool settle_account(struct mor_onebot_peer *peer, struct mor_onebot_event *event)
 {
 	if (event->self_id && (!peer->self_id || strcmp(peer->self_id, event->self_id) != 0)) {
@@ -159,7 +159,7 @@ static void on_message(struct mor_ws *ws, struct mor_slice text)
 	if (r < 0)
 		take_rubbish(peer, err.text);
 	else if (event.is_short)
-		take_rubbish(peer, "no event of OneBot: it has no post_type");
+		take_rubbish(peer, "not an event of OneBot: it has no post_type");
 	else {
 		peer->rubbish = 0;
 		peer->link->failures = peer->forward ? 0 : peer->link->failures;
@@ -173,7 +173,7 @@ static void on_binary(struct mor_ws *ws, size_t len)
 {
 	char text[80];
 
-	snprintf(text, sizeof(text), "a binary message of %zu bytes, where OneBot has text", len);
+	snprintf(text, sizeof(text), "a binary message of %zu bytes, but OneBot uses text", len);
 	take_rubbish(mor_ws_arg(ws), text);
 }
 
@@ -198,7 +198,7 @@ static void on_retry(struct mor_timer *timer)
 	connect_forward(mor_container_of(timer, struct mor_onebot_link, retry));
 }
 
-/* Between half of it and all of it. */
+/* A random time between half of it and all of it. */
 static uint32_t delay_ms(const struct mor_onebot_link *link)
 {
 	unsigned doubled = link->failures < 6 ? link->failures : 6;
@@ -230,7 +230,7 @@ static void on_closed(struct mor_ws *ws, const char *why)
 		mor_format_ms((retry_later(link) + 500) / 1000 * 1000, delay);
 	if (peer->is_open || again)
 		note(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)), *peer->why ? peer->why : why,
-		     again ? "; another try in about " : "", delay);
+		     again ? "; trying again in about " : "", delay);
 	if (peer->is_open)
 		link->options.handler->lost(link->options.arg, peer->id);
 	free_peer(peer);
@@ -267,7 +267,7 @@ static void connect_forward(struct mor_onebot_link *link)
 
 /* ---- reverse: they connect ---- */
 
-/* Takes as long for a token that is nearly right as for any other. */
+/* Takes the same time for every wrong token, so that nobody can guess it step by step. */
 static bool same_secret(struct mor_slice given, const char *token)
 {
 	size_t len = strlen(token);
@@ -319,8 +319,8 @@ static struct mor_slice query_token(const struct mor_http *head, char *out, size
 	return (struct mor_slice){ out, len };
 }
 
-/* 0, 401: none is given, 403: it is wrong. Without a token anybody may come but a web page: browsers send an Origin, and any
- * page could reach a bot on its reader's own machine. */
+/* 0, 401: no token, 403: wrong token. Without a configured token everybody may connect, except a web page:
+ * browsers send an Origin, and any page could reach a bot on its reader's machine. */
 static int judge_token(const struct mor_onebot_link *link, const struct mor_http *head)
 {
 	struct mor_slice given = header_token(head);
@@ -342,7 +342,7 @@ static bool ends_with(struct mor_slice text, const char *end)
 	return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
 }
 
-/* By its header, else by the path, as the standard has it for forward connections. */
+/* By its header, else by its path, as in the standard for forward connections. */
 static enum mor_onebot_role role_of(const struct mor_http *head)
 {
 	struct mor_slice role = mor_http_header(head, "X-Client-Role"), path = mor_http_path(head);
@@ -354,7 +354,7 @@ static enum mor_onebot_role role_of(const struct mor_http *head)
 	return MOR_ONEBOT_UNIVERSAL;
 }
 
-/* The path of `listen`, or something below it; where that is "/", any. */
+/* The path of `listen`, or a path below it. If that is "/": any path. */
 static bool is_here(const struct mor_onebot_link *link, struct mor_slice path)
 {
 	const char *wanted = link->options.listen->target;
@@ -396,13 +396,13 @@ static void on_accepted(struct mor_ws *ws)
 	enlist(peer);
 }
 
-/* Whoever hammers at the door does not fill the log. */
+/* A client that tries again and again must not fill the log. */
 static void on_refused(struct mor_ws_server *server, const char *from, const char *why)
 {
 	struct mor_onebot_link *link = mor_ws_server_arg(server);
 
 	if (is_worth_telling(++link->refusals))
-		note(link, "refused", "%s: %s%s", from, why, link->refusals > 1 ? "; it is not the first that is refused" : "");
+		note(link, "refused", "%s: %s%s", from, why, link->refusals > 1 ? "; earlier ones were refused too" : "");
 }
 
 /* ---- calls ---- */
@@ -412,7 +412,7 @@ static bool fits_bot(const struct mor_onebot_peer *peer, const char *self_id)
 	return peer->is_open && peer->role != MOR_ONEBOT_EVENTS && (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
 }
 
-/* The newest: an older one of the same account may be dead already without knowing it. */
+/* Uses the newest: an older connection of the same account may be dead, and we do not know it yet. */
 uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call)
 {
 	for (struct mor_list *node = link->peers.prev; node != &link->peers; node = node->prev) {
@@ -468,7 +468,7 @@ static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 		return r;
 	note(link, "listening", "%s", mor_url_show(link->options.listen, shown));
 	if (!link->options.token && !is_loopback(link->options.listen->host))
-		note(link, "warning", "others than this machine can reach %s, and there is no access_token: anybody may play the chat network", shown);
+		note(link, "warning", "other machines can reach %s, and there is no access_token: anybody can act as the chat network", shown);
 	return 0;
 }
 
@@ -483,7 +483,7 @@ int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mo
 	mor_list_init(&link->peers);
 	mor_seen_init(&link->seen);
 	r = mor_loop_new(0, &link->loop);
-	r = r < 0 ? mor_fail(err, r, "no event loop can be had") : open_tls(link, err);
+	r = r < 0 ? mor_fail(err, r, "the event loop cannot be set up") : open_tls(link, err);
 	if (r == 0 && options->listen)
 		r = listen_reverse(link, err);
 	if (r == 0 && options->connect)

@@ -28,18 +28,18 @@ struct mor_onebot_link;
 
 /* None of these may free the link. */
 struct mor_onebot_link_handler {
-	/* Message, connect or response; the callee may take what it holds. */
+	/* A message, connect or response event. The callback may take its contents. */
 	void (*event)(void *arg, struct mor_onebot_event *event);
 	/* For people: `what` is one word, "connected", "disconnected", "refused", "input", "warning". */
 	void (*note)(void *arg, const char *what, const char *text);
-	/* Calls may have a way out now. */
+	/* A connection can take calls now. */
 	void (*opened)(void *arg);
-	/* What was sent over this connection will not be answered any more. */
+	/* Calls sent over this connection will get no answer any more. */
 	void (*lost)(void *arg, uint64_t peer);
 };
 
 struct mor_onebot_link_options {
-	const struct mor_url *connect, *listen; /* NULL: not that way                      */
+	const struct mor_url *connect, *listen; /* NULL: not used */
 	const char *token;                      /* NULL: none                              */
 	const char *ca_file, *cert_file, *key_file;
 	uint32_t ping_ms;
@@ -47,18 +47,19 @@ struct mor_onebot_link_options {
 	void *arg;
 };
 
-/* The options' texts must outlive the link. MORTISE_EMANIFEST for a file that cannot be used, MORTISE_ESYSTEM where nobody can
- * listen. A server that is not there is no error: it may come. */
+/* The texts in the options must outlive the link. MORTISE_EMANIFEST for a file that cannot be used,
+ * MORTISE_ESYSTEM if we cannot listen. A server that does not answer is no error: we try again. */
 int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret, mortise_error *err);
 void mor_onebot_link_free(struct mor_onebot_link *link); /* NULL is fine */
 int mor_onebot_link_fd(const struct mor_onebot_link *link);
 void mor_onebot_link_dispatch(struct mor_onebot_link *link);
 
-/* One call for an account (NULL: whichever there is). The connection that took it, or 0: there is none for that. */
+/* Sends one call for an account (NULL: any account). Returns the connection that took it, or 0: there is
+ * none. */
 uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call);
-/* While on, nothing is read, and nobody's silence counts. */
+/* While this is on, nothing is read, and silence of a peer does not count. */
 void mor_onebot_link_pause(struct mor_onebot_link *link, bool on);
-/* Says good-bye on every connection, after what is queued there, and opens no more. */
+/* Closes every connection politely, after its queued messages, and opens no more. */
 void mor_onebot_link_close(struct mor_onebot_link *link);
 bool mor_onebot_link_is_closed(const struct mor_onebot_link *link);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OneBot v11, as far as a bot's plugins need it: what a chat network tells (events) and what it is asked to do
- * (calls). Pure: bytes in, bytes out. How they come and go over the network is in link.h.
+ * OneBot v11, as far as a bot's plugins need it: events from a chat network, and calls to it. Only bytes in
+ * and bytes out; the network connections are in link.h.
  *
- * A message is an array of segments {"type","data"}, or one string in which everything but text is a CQ code:
- * "[CQ:at,qq=123] hello". In such a string & [ ] are written &amp; &#91; &#93;, and inside a code , is &#44;.
- * What we send are always segments: text that a person wrote cannot become a code that way.
+ * A message is an array of segments {"type","data"}, or one string in which everything but text is a CQ
+ * code: "[CQ:at,qq=123] hello". In such a string & [ ] are written &amp; &#91; &#93;, and inside a code , is
+ * &#44;. We always send segments: so a person's text can never become a code.
  */
 #ifndef MOR_ONEBOT_ONEBOT_H
 #define MOR_ONEBOT_ONEBOT_H
@@ -22,58 +22,58 @@
 
 enum mor_cq_place { MOR_CQ_IN_TEXT, MOR_CQ_IN_CODE };
 
-/* A run of text, or one code. Slices of what was given, still escaped. */
+/* A piece of text, or one code. Slices of the input, still escaped. */
 struct mor_cq_part {
 	bool is_code;
-	struct mor_slice text;   /* the text; of a code: all of it, brackets included         */
+	struct mor_slice text;   /* the text; of a code: all of it with brackets */
 	struct mor_slice type;   /* of a code: "at"                                           */
 	struct mor_slice params; /* of a code: "qq=123,name=x"                                */
 };
-/* Takes the next part off `rest`; false at its end. What begins like a code and is none is text. */
+/* Takes the next part from `rest`; false at its end. Text that only begins like a code is text. */
 bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret);
-/* Takes the next "name=value" off a code's params; false at their end. One without "=" has an empty value. */
+/* Takes the next "name=value" from a code's params; false at their end. Without "=" the value is empty. */
 bool mor_cq_param(struct mor_slice *params, struct mor_slice *ret_name, struct mor_slice *ret_value);
 int mor_cq_escape(struct mor_slice text, enum mor_cq_place place, struct mor_buf *out);
-/* What is no entity stays as it is. */
+/* Unknown entities stay as they are. */
 int mor_cq_unescape(struct mor_slice text, enum mor_cq_place place, struct mor_buf *out);
-/* An array of segments as one string. What is no segment is left out. */
+/* An array of segments as one string. Elements that are not segments are left out. */
 int mor_cq_write(const struct mor_value *segments, struct mor_buf *out);
-/* The text of a message (a string with codes, or segments) without everything else; not trimmed. */
+/* Only the text of a message (a string with codes, or segments); not trimmed. */
 int mor_cq_plain(const struct mor_value *message, struct mor_buf *out);
-/* Without white space at both ends, that of other scripts included (U+3000). */
+/* Without white space at both ends, also that of other scripts (U+3000). */
 struct mor_slice mor_cq_trim(struct mor_slice text);
 
 /* ---- event.c: one line of input ---- */
 
 enum mor_onebot_kind {
-	MOR_ONEBOT_OTHER,     /* nothing for plugins: notices, our own messages                    */
+	MOR_ONEBOT_OTHER,     /* not for plugins: notices, our own messages */
 	MOR_ONEBOT_MESSAGE,
 	MOR_ONEBOT_CONNECT,   /* meta_event, lifecycle, connect: self_id is set                    */
 	MOR_ONEBOT_HEARTBEAT, /* meta_event, heartbeat                                             */
-	MOR_ONEBOT_RESPONSE   /* the answer to a call of ours                                      */
+	MOR_ONEBOT_RESPONSE   /* the answer to one of our calls */
 };
 
-/* Ids are kept as the digits they came in, so that none beyond 2^53 changes on its way. */
+/* Ids are kept as the digits that came, so that numbers beyond 2^53 do not change. */
 struct mor_onebot_event {
 	enum mor_onebot_kind kind;
 	struct mor_buf text; /* plain and trimmed                                                  */
-	struct mor_buf raw;  /* raw_message as it came; where there is none: the message as one string */
+	struct mor_buf raw;  /* raw_message as it came; without it: the message as one string */
 	char *user_id;
 	char *group_id;    /* NULL: private                                                        */
-	char *self_id;     /* NULL: not said                                                       */
+	char *self_id;     /* NULL: not given */
 	char *message_id;  /* MESSAGE: its digits, or text; NULL: it has none                      */
-	bool is_short;     /* MESSAGE: in our own form                                             */
+	bool is_short;     /* MESSAGE: in our short form */
 	bool failed;       /* RESPONSE: its status is "failed"                                     */
 	int64_t retcode;   /* RESPONSE                                                             */
-	char *echo, *why;  /* RESPONSE: whose it was, and what it says; or NULL                    */
+	char *echo, *why;  /* RESPONSE: the echo of the call, and the text; or NULL */
 	char *data;        /* RESPONSE: JSON, or NULL                                              */
-	uint32_t interval_ms; /* HEARTBEAT: until the next one; 0: not said                        */
+	uint32_t interval_ms; /* HEARTBEAT: time to the next one; 0: not given */
 	bool offline;      /* HEARTBEAT: the account is not in the chat network                    */
 };
 
-/* An event of OneBot v11, or our own short form {"text": "/ping", "user_id": 1, "group_id": 2}, in which only the
- * text is required. 0, MORTISE_ENOMEM, or MORTISE_EINPUT with what is wrong. `ret` is filled in either case and
- * wants mor_onebot_event_fini(). */
+/* An event of OneBot v11, or our short form {"text": "/ping", "user_id": 1, "group_id": 2}, where only the
+ * text is required. 0, MORTISE_ENOMEM, or MORTISE_EINPUT with what is wrong. `ret` is filled in every case:
+ * call mor_onebot_event_fini(). */
 int mor_onebot_read(struct mor_slice line, struct mor_onebot_event *ret, mortise_error *err);
 void mor_onebot_event_fini(struct mor_onebot_event *event);
 
@@ -94,7 +94,8 @@ struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event)
 int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo, struct mor_buf *out);
 int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo, struct mor_buf *out);
 
-/* Digits of an id: an integer, or a string that holds one and nothing else. {NULL, 0}: it is none, or not in 64 bits. */
+/* Digits of an id: an integer, or a string with an integer and nothing else. {NULL, 0}: not an id, or over
+ * 64 bits. */
 struct mor_slice mor_onebot_id(const struct mor_value *value);
 
 #endif

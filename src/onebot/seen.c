@@ -6,7 +6,7 @@
 
 #define PLACES (2 * MOR_SEEN)
 
-/* The seed is our secret: nobody can make an id that hides somebody else's message. */
+/* The seed is secret, so that nobody can make an id that hides another person's message. */
 void mor_seen_init(struct mor_seen *seen)
 {
 	memset(seen, 0, sizeof(*seen));
@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t hash, const char *text)
 {
 	for (; text && *text; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	hash = (hash ^ 0xff) * 0x100000001b3u; /* where one ends and the next begins */
+	hash = (hash ^ 0xff) * 0x100000001b3u; /* separates one part from the next */
 	return hash ^ hash >> 29;
 }
 
@@ -38,7 +38,7 @@ static size_t find_hash(const struct mor_seen *seen, uint64_t hash)
 	return at;
 }
 
-/* Those behind it that a probe would no longer find move up. */
+/* Later entries that a probe would no longer find are moved up. */
 static void forget(struct mor_seen *seen, uint64_t hash)
 {
 	size_t hole = find_hash(seen, hash);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which messages have come already: the last MOR_SEEN of them. */
+/* The last MOR_SEEN messages, to know which ones have come before. */
 #ifndef MOR_ONEBOT_SEEN_H
 #define MOR_ONEBOT_SEEN_H
 
@@ -10,7 +10,7 @@
 
 #define MOR_SEEN 8192
 
-/* Hashes in the order they came, and where each is found: a table of twice the size, probed one after the other. */
+/* Hashes in the order of arrival, and a table of twice the size to find them, with linear probing. */
 struct mor_seen {
 	uint64_t seed;
 	uint64_t ring[MOR_SEEN];
@@ -19,8 +19,8 @@ struct mor_seen {
 };
 
 void mor_seen_init(struct mor_seen *seen);
-/* True: this message has come before. A message is who wrote which one where, to which account; one without an id is
- * always new. */
+/* True: this message has come before. A message is identified by its account, place, writer and id. A
+ * message without an id is always new. */
 bool mor_seen_before(struct mor_seen *seen, const struct mor_onebot_event *event);
 
 #endif

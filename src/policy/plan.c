@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a plan: policy and command in, a sealed memfd out. The library's half. */
+/* Writes a plan: takes policy and command, returns a sealed memfd. Only the library uses it. */
 #include "policy/plan.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int mor_plan_begin(struct mor_buf *plan)
 	return mor_buf_append(plan, &head, sizeof(head));
 }
 
-/* The operation's head goes in first, with a size that `close_op` corrects once the payload is there. */
+/* The operation's head is written first. `close_op` corrects its size when the payload is there. */
 static size_t open_op(struct mor_buf *plan, enum mor_plan_kind kind)
 {
 	struct mor_plan_op op = { .kind = kind };
@@ -116,7 +116,7 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 		uint32_t resource;
 		uint64_t value;
 	} rows[] = {
-		/* Not RLIMIT_AS: Node reserves more address space than it ever uses. */
+		/* Not RLIMIT_AS: Node reserves much more address space than it uses. */
 		{ RLIMIT_DATA, limits->memory_bytes },
 		{ RLIMIT_FSIZE, limits->file_bytes },
 		{ RLIMIT_CPU, limits->cpu_s },
@@ -127,7 +127,7 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 		if (rows[i].value)
 			mor_plan_add_limit(plan, rows[i].resource, rows[i].value);
 	}
-	if (confined) /* a core file would be written by the kernel, outside every rule */
+	if (confined) /* the kernel would write a core file outside every rule */
 		mor_plan_add_limit(plan, RLIMIT_CORE, 0);
 	if (limits->wall_ms)
 		mor_plan_add(plan, MOR_OP_WALL, &limits->wall_ms, sizeof(limits->wall_ms));
@@ -147,7 +147,7 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 		mor_plan_add_text(plan, MOR_OP_UNDO, policy->undo);
 }
 
-/* They are relative to the workspace; the guardian knows only whole names. */
+/* They are relative to the workspace, but the guardian knows only absolute names. */
 static void add_protected(struct mor_buf *plan, const struct mor_policy *policy)
 {
 	if (!policy->workspace)
@@ -200,7 +200,7 @@ static int new_memfd(void)
 {
 	int fd = memfd_create("mortise-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 
-	/* Before 6.3 that flag is unknown; from then on a machine may insist on it. */
+	/* This flag is unknown before Linux 6.3. Newer machines may require it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("mortise-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	return fd < 0 ? -errno : fd;

@@ -34,19 +34,19 @@ struct mor_plan_op {
 enum mor_plan_kind {
 	MOR_OP_LEVEL = 1,   /* struct mor_op_level                                                       */
 	MOR_OP_HOST,        /* int32: pid of the host; the guardian opens a pidfd on it and checks ppid   */
-	MOR_OP_ARGV,        /* strings: what to execute; argv[0] is resolved already (a path)             */
+	MOR_OP_ARGV,        /* strings: what to execute; argv[0] is already a path */
 	MOR_OP_ENV,         /* strings                                                                    */
 	MOR_OP_CWD,         /* string                                                                     */
 	MOR_OP_LIMIT,       /* struct mor_op_limit                                                        */
 	MOR_OP_GRACE,       /* struct mor_grace: after the host's death                                   */
 	MOR_OP_WALL,        /* uint32: ms of wall time                                                    */
-	MOR_OP_PATH,        /* struct mor_op_path + string: a rule on files                               */
-	MOR_OP_PROTECT,     /* string: no writes below, although a rule above allows them                 */
+	MOR_OP_PATH,        /* struct mor_op_path + string: a rule for files */
+	MOR_OP_PROTECT,     /* string: no writes below it, even if another rule allows them */
 	MOR_OP_SCRATCH,     /* string: an existing directory, or "" to make one                           */
-	MOR_OP_UNDO         /* string: a store (undo.h), made by the host                                 */
+	MOR_OP_UNDO         /* string: a store (undo.h), made by the host */
 };
 
-/* What the guardian gives the plugin after the host's death, with which its stdin ended. */
+/* The time that the guardian gives the plugin after the host's death. The plugin's stdin ends with the host. */
 struct mor_grace {
 	uint32_t term_ms, kill_ms; /* from there to SIGTERM; from SIGTERM to SIGKILL */
 };
@@ -79,8 +79,9 @@ int mor_plan_add_list(struct mor_buf *plan, enum mor_plan_kind kind, const char 
 int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, const char *path);
 int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value);
 
-/* What to run, beside the policy (NULL: guarded). Of the rules on files only those that the policy names are written
- * (plugin directory, workspace, read_paths); the runtime set that every program needs is confine.c's. */
+/* What to run, in addition to the policy (NULL: guarded). Only the file rules that the policy names are
+ * written (plugin directory, workspace, read_paths). confine.c adds the runtime files that every program
+ * needs. */
 struct mor_plan_command {
 	const char *const *argv, *const *env;
 	const char *cwd;
@@ -92,14 +93,14 @@ int mor_plan_memfd(const struct mor_buf *plan);
 
 /* ---- reading one (mortise-jail, tests) ---- */
 
-/* Points into the text it was read from, except argv and env, which are arrays of their own. */
+/* Points into the text it was read from, except argv and env, which are separate arrays. */
 struct mor_plan {
 	struct mor_op_level level;
 	char **argv, **env;
-	char *cwd;     /* NULL: as we are                          */
-	char *scratch; /* NULL: none asked for; "": one to be made */
-	char *undo;    /* NULL: nothing is to be undone            */
-	struct mor_grace grace; /* both 0: the guardian's own */
+	char *cwd;     /* NULL: our own directory */
+	char *scratch; /* NULL: none requested; "": a new one */
+	char *undo;    /* NULL: no undo */
+	struct mor_grace grace; /* both 0: the guardian's defaults */
 	uint32_t wall_ms;
 	int32_t host;
 	size_t argc, envc;
@@ -120,13 +121,13 @@ static inline const void *mor_plan_payload(const struct mor_plan_op *op)
 
 /* ---- records on the socket ---- */
 
-/* VIEW answers one order to switch the view, in the order in which they came; step 0: it is as ordered. */
+/* VIEW answers an order to switch the view; answers come in the order of the orders. Step 0: it worked. */
 enum mor_record_kind {
 	MOR_RECORD_STARTED = 1, MOR_RECORD_EXEC_FAILED, MOR_RECORD_EXITED, MOR_RECORD_SETUP_FAILED, MOR_RECORD_VIEW
 };
 
-/* Where it failed. MOR_AT_EXEC alone comes with EXEC_FAILED: the library then looks at the file and says why.
- * MOR_AT_STAGE: what was to be shown is at fault, not the kernel. */
+/* Where it failed. Only MOR_AT_EXEC comes with EXEC_FAILED: then the library looks at the file and says why.
+ * MOR_AT_STAGE: the files to show are wrong, not the kernel. */
 enum mor_setup_step {
 	MOR_AT_PLAN = 1, MOR_AT_VERSION, MOR_AT_GUARD, MOR_AT_FORK, MOR_AT_CWD, MOR_AT_LIMIT, MOR_AT_PRIVILEGES,
 	MOR_AT_NAMESPACE, MOR_AT_CONFINE, MOR_AT_EXEC, MOR_AT_STAGE
@@ -136,29 +137,31 @@ struct mor_setup_failure {
 	char text[256];
 };
 
-/* What ends the tree: a subreaper that finds every orphan, or the kernel with the PID namespace. */
+/* What ends all processes of the plugin: a subreaper that finds every orphan, or the kernel with the PID
+ * namespace. */
 enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 
-/* Permissions that a violation lacks: the library calls them by the name that their giver knows (violation.c). All other
- * rules are told in words. */
+/* The permission that a violation lacks. The library uses the name that the user knows (violation.c). All
+ * other rules are sent as text. */
 #define MOR_RULE_READ "read"
 #define MOR_RULE_WORKSPACE_WRITE "workspace_write"
-#define MOR_RULE_WRITE "write" /* elsewhere */
-#define MOR_RULE_NETWORK "network" /* with a path: of what only a look-up of names touches */
+#define MOR_RULE_WRITE "write" /* outside the allowed places */
+#define MOR_RULE_NETWORK "network" /* with a path that only a look-up of names uses */
 #define MOR_RULE_SPAWN "spawn"
-#define MOR_SYSCALL_FOREIGN "foreign ABI" /* in place of a system call's name */
+#define MOR_SYSCALL_FOREIGN "foreign ABI" /* used instead of a system call's name */
 
-/* kind, version, step, error and text stay where they are in every version. */
+/* kind, version, step, error and text have the same place in every version. */
 struct mor_record {
 	uint32_t kind, version;
 	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED, VIEW: what, errno                             */
-	char text[256];       /* failure: what and why, naming the missing kernel feature;
-				 STARTED: the scratch directory that was made, which is to be removed if we are killed */
-	int32_t pid;          /* STARTED: as the host sees it                                             */
+	char text[256];       /* failure: what and why, with the missing kernel feature; STARTED: the new
+				   scratch directory, which must be removed if we are killed */
+	int32_t pid;          /* STARTED: its pid as the host sees it */
 	int32_t status;       /* EXITED: exit code, or signal number                                      */
 	uint8_t by_signal, core, known, violated;
-	uint8_t level, rung, wall, left; /* STARTED: what is in force (enum mor_level), how the tree is killed;
-					    EXITED: wall time was over; processes that SIGKILL did not end  */
+	uint8_t level, rung, wall, left; /* STARTED: the level in force (enum mor_level), and how the
+					      processes are killed; EXITED: wall time was over; processes
+					      that SIGKILL did not end */
 	struct rusage usage;
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
@@ -166,10 +169,11 @@ struct mor_record {
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };
 struct mor_guard_order {
 	uint32_t kind, version; /* version: MOR_PLAN_VERSION, of SWITCH_VIEW only */
-	/* SWITCH_VIEW: the stage ("": take the view away), then the writable directories; then, if the stage's are known, "" and
-	 * those of them that hold no other. Each ends with NUL. */
+	/* SWITCH_VIEW: the stage ("": remove the view), then the writable directories. Then, if the stage's
+	 * directories are known, "" and the deepest of them. Each ends with NUL. */
 	char texts[];
 };
-enum { MOR_PLAN_ORDER_MAX = 16 * 1024, MOR_PLAN_VIEW_WRITABLE = 32 }; /* bytes of an order; writable directories in it */
+/* limits: bytes of an order; writable directories in it */
+enum { MOR_PLAN_ORDER_MAX = 16 * 1024, MOR_PLAN_VIEW_WRITABLE = 32 };
 
 #endif

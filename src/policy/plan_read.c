@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a plan. Both sides have this file, the library for its tests. It comes from the program that started us and
- * is sealed, and still no size in it is believed: a damaged plan must end in a refusal, not in a start.
+ * Reads a plan. Both sides have this file; the library needs it for its tests. The plan comes from the
+ * program that started us and is sealed. Still we trust no size in it: a damaged plan must be refused, not
+ * started.
  */
 #include "policy/plan.h"
 
@@ -13,7 +14,7 @@ static size_t padded(uint32_t size)
 	return ((size_t)size + 7) & ~(size_t)7;
 }
 
-/* The operation at `at`, if the whole of it is there. */
+/* The operation at `at`, if it is complete. */
 static const struct mor_plan_op *op_at(const char *at, const char *end)
 {
 	const struct mor_plan_op *op = (const void *)at;

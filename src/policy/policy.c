@@ -22,23 +22,23 @@ const struct mor_policy_key mor_policy_keys[] = {
 	{ "workspace_write", MOR_POLICY_BOOL, RULE, AT(workspace_write), "false", "permissions.workspace_write",
 	  "may write in the workspace", "may not write in the workspace" },
 	{ "protected_paths", MOR_POLICY_NAMES, RULE, AT(protected_paths), ".git/hooks, .git/config", NULL,
-	  "may not write, all the same: %s", NULL },
+	  "may not write these parts of it: %s", NULL },
 	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
 	{ "scratch", MOR_POLICY_PATH, RULE, AT(scratch), NULL, NULL, "may write its scratch directory %s",
-	  "may write a scratch directory of its own, removed in the end" },
+	  "may write its own scratch directory, which is removed at the end" },
 	{ "undo", MOR_POLICY_PATH, MOR_POLICY_SETTING, AT(undo), NULL, NULL, "what it changes in the workspace can be undone", NULL },
 	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
-	  "may read, with all that is below: %s", "may read nothing else, except the system's libraries" },
+	  "may read, with everything below: %s", "may read nothing else, except the system's libraries" },
 	{ "network", MOR_POLICY_BOOL, RULE, AT(network), "false", "permissions.network, capabilities.network",
 	  "may use the network", "may not use the network" },
 	{ "spawn", MOR_POLICY_BOOL, RULE, AT(spawn), "false", NULL,
-	  "may start programs; they are confined as it is", "may not start programs" },
+	  "may start programs; they are confined in the same way", "may not start programs" },
 	{ "quiet_tmp", MOR_POLICY_BOOL, RULE, AT(quiet_tmp), "false", NULL,
-	  "may try to write in /tmp, in vain: that is no violation", NULL },
+	  "may try to write in /tmp: that fails, but is not a violation", NULL },
 	{ "pidns", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(pidns), "false", NULL,
-	  "runs in a PID namespace of its own", NULL },
+	  "runs in its own PID namespace", NULL },
 	{ "view", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(view), "false", NULL,
-	  "sees also the files that its host puts over the file system, read-only", NULL },
+	  "also sees the files that its host puts over the file system, read-only", NULL },
 	{ "memory", MOR_POLICY_BYTES, LIMIT, AT(limits.memory_bytes), NULL, NULL, "memory: at most %s", NULL },
 	{ "cpu", MOR_POLICY_SECONDS, LIMIT, AT(limits.cpu_s), NULL, NULL, "processor time: at most %s", NULL },
 	{ "files", MOR_POLICY_COUNT, LIMIT, AT(limits.open_files), "256", NULL, "open files: at most %s", NULL },
@@ -88,7 +88,7 @@ static int wrong_value(const struct mor_policy_key *key, const char *value, cons
 			mor_excerpt(mor_slice_of(value), shown, sizeof(shown)), wanted);
 }
 
-/* "." and ".." in a rule would mean something else to whoever compares names. */
+/* "." and ".." in a rule would have another meaning for code that compares names. */
 static bool has_dots(const char *path)
 {
 	for (const char *part = path; *part; part += strspn(part, "/")) {
@@ -101,7 +101,7 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-/* "~/x" is below $HOME: manifests are written for any user. */
+/* "~/x" is below $HOME, because manifests are written for any user. */
 static int expand(const struct mor_policy_key *key, const char *value, char **ret, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
@@ -139,7 +139,7 @@ static int add_text(char ***list, char *text, mortise_error *err)
 	return mor_texts_push(list, text) < 0 ? mor_fail_memory(err) : 0;
 }
 
-/* `protected_paths = []` is not the same as none given: then nothing is protected. */
+/* `protected_paths = []` differs from no value: then nothing is protected. */
 static int make_empty(const struct mor_policy_key *key, char ***list, mortise_error *err)
 {
 	char **empty;
@@ -198,7 +198,7 @@ static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key,
 	return 0;
 }
 
-/* 0 stands for "the default" in the struct, so as a value it would grant what it seems to forbid. */
+/* 0 means "the default" in the struct. So the value 0 would allow what it seems to forbid. */
 static int set_number(const struct mor_policy_key *key, const char *value, void *field, mortise_error *err)
 {
 	struct mor_slice text = mor_slice_of(value);
@@ -260,7 +260,7 @@ int mor_policy_set(struct mor_policy *policy, const char *name, const char *valu
 	return r;
 }
 
-/* Rules without a level ask for confinement: whoever writes network = false does not mean "as you like". */
+/* Rules without a level ask for confinement: a user who writes network = false wants it enforced. */
 int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err)
 {
 	if (policy->unconfined) {
@@ -293,7 +293,7 @@ struct mor_limits mor_policy_limits(const struct mor_policy *policy)
 		return limits;
 	if (!limits.open_files)
 		limits.open_files = FILES_DEFAULT;
-	/* Without spawn there is one process, and the filter sees to it. */
+	/* Without spawn there is one process; the filter enforces that. */
 	if (!limits.processes && policy->spawn)
 		limits.processes = PROCESSES_DEFAULT;
 	return limits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plugin may do, as one struct. From it come the plan (what mortise-jail carries out), the environment, the
- * text of the prompt and of `mortise info`. Knows nothing of processes; base only.
+ * What a plugin may do, as one struct. The plan (for mortise-jail), the environment, and the texts of the
+ * prompt and of `mortise info` are made from it. It knows no processes and uses only base.
  */
 #ifndef MOR_POLICY_POLICY_H
 #define MOR_POLICY_POLICY_H
@@ -16,14 +16,15 @@
 #include "policy/plan.h"
 
 enum mor_level {
-	MOR_LEVEL_GUARDED, /* no rules on files and network; no new privileges, clean descriptors, complete kill    */
-	MOR_LEVEL_AUTO,    /* confined: t1 where the kernel lets us, else t0; never less                            */
+	/* no rules for files and network; no new privileges, clean descriptors, all processes are killed */
+	MOR_LEVEL_GUARDED,
+	MOR_LEVEL_AUTO,    /* confined: t1 if the kernel allows it, else t0; never less */
 	MOR_LEVEL_T0,      /* Landlock + seccomp + broker                                                            */
-	MOR_LEVEL_T1       /* t0 in namespaces of its own with a minimal root                                        */
+	MOR_LEVEL_T1       /* t0 in its own namespaces with a minimal root */
 };
 const char *mor_level_name(enum mor_level level); /* "guarded", "auto", "t0", "t1" */
 
-/* Who gave the permissions: texts call them by the names that are written there. */
+/* Who gave the permissions. Texts use the names that are written there. */
 enum mor_policy_source {
 	MOR_POLICY_OF_SETTINGS, MOR_POLICY_OF_PLUGIN_TOML, MOR_POLICY_OF_SUNSCREEN_JSON, MOR_POLICY_OF_COMMAND, MOR_POLICY_SOURCES
 };
@@ -36,24 +37,26 @@ struct mor_limits { /* 0: the default of the level */
 struct mor_policy {
 	enum mor_level level;
 	bool network, workspace_write, spawn;
-	bool quiet_tmp;           /* an attempt to make a file right in /tmp is refused, but is no violation                   */
-	bool pidns;               /* guarded, t0: a PID namespace all the same                                       */
-	bool view;                /* its host sets what it sees of the file system; never at t0                      */
+	/* an attempt to make a file directly in /tmp is refused, but is not a violation */
+	bool quiet_tmp;
+	bool pidns;               /* guarded, t0: use a PID namespace anyway */
+	bool view;                /* its host decides which files it sees; never at t0 */
 	char *workspace;          /* absolute, or NULL                                                               */
 	char *plugin_dir;         /* absolute, or NULL                                                               */
 	char *scratch;            /* absolute, or NULL: mortise-jail makes and removes one                           */
-	char *undo;               /* a store of mortise_undo_new(), or NULL: what it writes is not to be undone        */
+	char *undo;               /* a store of mortise_undo_new(), or NULL: no undo */
 	char **read_paths;        /* absolute, recursive, NULL-terminated                                            */
 	char **protected_paths;   /* relative to the workspace; NULL: .git/hooks, .git/config                        */
 	struct mor_limits limits;
-	struct mor_grace grace;   /* after the host's death; both 0: the guardian's own, half a second each          */
-	unsigned landlock_abi_cap;/* tests: pretend that the kernel knows no more than this; 0: what it knows        */
-	bool unconfined;          /* somebody asked for no confinement in so many words: warned of every time        */
+	/* after the host's death; both 0: the guardian's default, half a second each */
+	struct mor_grace grace;
+	unsigned landlock_abi_cap;/* for tests: pretend that the kernel has only this ABI; 0: use what it has */
+	bool unconfined;          /* somebody explicitly asked for no confinement: a warning every time */
 	enum mor_policy_source source;
-	bool never_spawn;         /* plugin.toml: nothing can grant it; set it before any mor_policy_set()           */
-	bool workspace_later;     /* the workspace is named with each run: until then there may be none               */
-	bool level_given;         /* by a key; else the dialect's default holds                                      */
-	bool rules_given;         /* a key that only a confined plugin obeys was set                                 */
+	bool never_spawn;         /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
+	bool workspace_later;     /* each run names its workspace: until then there may be none */
+	bool level_given;         /* set by a key; else the dialect's default is used */
+	bool rules_given;         /* a key was set that needs confinement */
 };
 
 /* clang-format off */
@@ -61,7 +64,7 @@ struct mor_policy {
 /* clang-format on */
 void mor_policy_fini(struct mor_policy *policy);
 
-/* ---- The table: every key there is. Reading, texts, JSON and `mortise jail`'s limits go by it. ---- */
+/* ---- The table of all keys. Reading, texts, JSON and the limits of `mortise jail` use it. ---- */
 
 enum mor_policy_type {
 	MOR_POLICY_LEVEL,    /* enum mor_level                                                    */
@@ -76,8 +79,8 @@ enum mor_policy_type {
 };
 
 enum mor_policy_flags {
-	MOR_POLICY_SETTING = 1 << 0, /* a key of [sandbox]; the others belong to whoever makes the policy */
-	MOR_POLICY_RULE = 1 << 1,    /* only a confined plugin obeys it: setting it asks for confinement   */
+	MOR_POLICY_SETTING = 1 << 0, /* a key of [sandbox]; others are set by the code that makes the policy */
+	MOR_POLICY_RULE = 1 << 1,    /* needs confinement: setting it asks for confinement */
 	MOR_POLICY_LIMIT = 1 << 2    /* --limit name=value                                                 */
 };
 
@@ -85,47 +88,48 @@ struct mor_policy_key {
 	const char *name; /* NULL ends the table */
 	enum mor_policy_type type;
 	unsigned flags;
-	size_t offset;       /* of the field in struct mor_policy                                 */
-	const char *def;     /* default of a confined plugin, as it would be written; NULL: none  */
-	const char *foreign; /* what plugin.toml and sunscreen-plugin.json call it, or NULL       */
-	const char *text;    /* for people: of a bool when it is true, else with the value as %s  */
-	const char *text_no; /* ... when it is false or absent; NULL: nothing is said             */
+	size_t offset;       /* offset of the field in struct mor_policy */
+	const char *def;     /* default of a confined plugin, as a user would write it; NULL: none */
+	const char *foreign; /* its name in plugin.toml and sunscreen-plugin.json, or NULL */
+	const char *text;    /* for people: for a bool if it is true, else with the value as %s */
+	const char *text_no; /* ... if it is false or absent; NULL: print nothing */
 };
 extern const struct mor_policy_key mor_policy_keys[];
 const struct mor_policy_key *mor_policy_key(const char *name); /* NULL: there is none */
 
-/* One key. `value` as in mortise.toml ("64MiB", "true", a path); lists grow by one element per call,
- * and NULL makes one empty. 0, MORTISE_ENOMEM, or MORTISE_EMANIFEST with "KEY is VALUE: it must be ...". */
+/* Sets one key. `value` as in mortise.toml ("64MiB", "true", a path). Lists grow by one element per call;
+ * NULL makes a list empty. 0, MORTISE_ENOMEM, or MORTISE_EMANIFEST with "KEY is VALUE: it must be ...". */
 int mor_policy_set(struct mor_policy *policy, const char *key, const char *value, mortise_error *err);
-/* After the last key: fills the level where no key gave one (rules ask for confinement; else `confined` says what
- * the dialect wants), and refuses what contradicts itself. */
+/* Call it after the last key. Sets the level if no key has set it (rules ask for confinement; else
+ * `confined` says what the dialect wants), and refuses contradictions. */
 int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err);
 
 static inline bool mor_policy_confined(const struct mor_policy *policy)
 {
 	return policy->level != MOR_LEVEL_GUARDED;
 }
-/* The limits in force: where a field is 0, the default of the level; 0 then means that there is none. */
+/* The limits in force. A field with 0 gets the default of the level; 0 after that means no limit. */
 struct mor_limits mor_policy_limits(const struct mor_policy *policy);
-/* Whether all below `path` (absolute, without links) may be read: workspace, plugin directory, read, scratch. */
+/* May everything below `path` (absolute, without links) be read? Workspace, plugin directory, read, scratch. */
 bool mor_policy_covers(const struct mor_policy *policy, const char *path);
 /* NULL-terminated: the policy's, or the default. */
 const char *const *mor_policy_protected(const struct mor_policy *policy);
 
-/* What it means, one line per permission, for prompts and `info`. Never says more than is enforced. */
+/* The policy in words, one line per permission, for prompts and `info`. It never claims more than is
+ * enforced. */
 int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
 /* The limits that somebody has set, for error texts: "sandbox.memory 256 MiB, sandbox.files 32". Nothing: none. */
 int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out);
-/* An object: a member per key with the value in force (null: none), "unconfined", and "text", the lines above as an
- * array. */
+/* An object: one member per key with the value in force (null: none), "unconfined", and "text", the lines
+ * above as an array. */
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);
-/* "name tried to read /home/u/id.json: not in declared_paths; to allow it, add ...". One line for people: what it tried, on
- * what, which permission was lacking, and what to type to grant it. */
+/* "name tried to read /home/u/id.json: not in declared_paths; to allow it, add ...". One line for people:
+ * what it tried, on which object, which permission is missing, and what to type to allow it. */
 struct mor_violation {
-	const char *plugin, *syscall, *path, *rule; /* rule: as the guardian told it, or words */
+	const char *plugin, *syscall, *path, *rule; /* rule: as the guardian sent it, or as words */
 	enum mor_policy_source source;
 };
-/* What the guardian calls a rule, in words. */
+/* The text for a rule of the guardian. */
 const char *mor_violation_rule(enum mor_policy_source source, const char *rule);
 int mor_violation_text(const struct mor_violation *violation, struct mor_buf *out);
 /* {"event":"sandbox_violation","plugin":...,"syscall":...,"path":...,"rule":...} */

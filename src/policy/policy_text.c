@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A policy in words and as JSON. One rule: nothing is said that is not enforced. A guarded plugin obeys no rule on
- * files and network, so none of them is listed for it.
+ * A policy in words and as JSON. Nothing is claimed that is not enforced. A guarded plugin has no rules for
+ * files and network, so none of them is listed.
  */
 #include "policy/policy.h"
 
@@ -18,13 +18,13 @@ static void write_list(const char *const *list, struct mor_buf *out)
 		mor_buf_printf(out, "%s%s", i ? ", " : "", list[i]);
 }
 
-/* What the key is set to in this policy, its defaults included. */
+/* The value of the key in this policy, with defaults. */
 static const void *field_of(const struct mor_policy *shown, const struct mor_policy_key *key)
 {
 	return (const char *)shown + key->offset;
 }
 
-/* For people; "" when there is nothing. */
+/* For people; "" if there is none. */
 static void write_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
 {
 	uint64_t size;
@@ -59,7 +59,7 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 
 typedef void line_fn(struct mor_slice line, void *arg);
 
-/* The table's text with the value in the place of %s. */
+/* The table's text with the value in place of %s. */
 static void fill_hole(const char *text, struct mor_slice value, struct mor_buf *out)
 {
 	const char *hole = strstr(text, "%s");
@@ -89,14 +89,14 @@ static const char *level_text(const struct mor_policy *policy)
 		"killed with it";
 }
 
-/* NULL: the key says nothing about this policy. */
+/* NULL: the key does not apply to this policy. */
 static const char *text_of(const struct mor_policy *policy, const struct mor_policy_key *key, bool present)
 {
 	if (key->type == MOR_POLICY_LEVEL)
 		return level_text(policy);
 	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) && !mor_policy_confined(policy))
 		return NULL;
-	/* Writing and its exceptions are about the workspace. */
+	/* Writing and its exceptions apply only to a workspace. */
 	if (key->offset == offsetof(struct mor_policy, workspace) && !present && policy->workspace_later)
 		return "may read the workspace that it is run for";
 	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace && !policy->workspace_later)
@@ -218,7 +218,7 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 	}
 }
 
-/* A rule that nobody enforces has no value: null, not "false", which reads as a promise. */
+/* A rule that is not enforced is null. "false" would look like a promise. */
 static bool holds(const struct mor_policy *policy, const struct mor_policy_key *key)
 {
 	return !(key->flags & MOR_POLICY_RULE) || mor_policy_confined(policy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock, seccomp, namespaces: tried, not guessed from a version number. */
+/* Landlock, seccomp, namespaces: we try them and do not guess from a version number. */
 #include "policy/probe.h"
 
 #include <errno.h>
@@ -55,8 +55,8 @@ int mor_probe_landlock(int *ret_errno)
 
 typedef int child_fn(void *arg);
 
-/* Runs fn in a child with new namespaces; what it returns (an errno below 256). -errno where no child could be made.
- * No exit signal: the embedder's SIGCHLD is its own. */
+/* Runs fn in a child with new namespaces and returns its result (an errno below 256). -errno if no child
+ * could be made. No exit signal: SIGCHLD belongs to the embedder. */
 static int in_child(unsigned long namespaces, child_fn *fn, void *arg)
 {
 	long pid = syscall(SYS_clone, namespaces, NULL, NULL, NULL, NULL);
@@ -97,13 +97,13 @@ static int install(unsigned long flags)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-/* An order about a notification that does not exist: ENOENT where the flag is known, EINVAL where it is not. */
+/* Uses a notification that does not exist: ENOENT if the flag is known, EINVAL if it is not. */
 static int features_of(int listener)
 {
 	struct seccomp_notif_addfd add = { .id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = STDERR_FILENO };
 	int got = GOT_LISTENER;
 
-	/* srcfd must be one that exists, or EBADF comes first. */
+	/* srcfd must exist, or EBADF comes first. */
 	add.srcfd = (unsigned)listener;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 && errno == ENOENT)
 		got |= GOT_SEND;
@@ -112,7 +112,7 @@ static int features_of(int listener)
 	return got;
 }
 
-/* Bits on success; 128 + errno (all that can come here are below 128) on failure. */
+/* Bits on success; 128 + errno on failure (all possible errors are below 128). */
 static int try_seccomp(void *arg)
 {
 	int listener, got = GOT_KILLABLE;
@@ -137,7 +137,7 @@ void mor_probe_seccomp(struct mor_probe_seccomp *ret)
 		ret->filter = got < 0 ? -got : got - 128;
 		return;
 	}
-	/* Neither bits nor an error: killed on the way, say by a filter above us. */
+	/* Neither bits nor an error: the child was killed, perhaps by a filter above us. */
 	if (!(got & GOT_LISTENER))
 		ret->filter = EIO;
 	ret->killable = got & GOT_KILLABLE;
@@ -154,7 +154,7 @@ static int namespace_error(unsigned long flags)
 	return r < 0 ? -r : r;
 }
 
-/* Written before the child is made: it must not call anything that takes a lock. */
+/* Written before the child is made: the child must not call anything that takes a lock. */
 struct id_map {
 	char uid[40], gid[40];
 };
@@ -178,7 +178,7 @@ static int write_all(const char *path, const char *text)
 	return saved;
 }
 
-/* Ubuntu's AppArmor lets the namespace be made, but nothing be done in it: so do the first things that t1 does. */
+/* Ubuntu's AppArmor allows making the namespace, but nothing inside it. So we try the first steps of t1. */
 static int try_root(void *arg)
 {
 	const struct id_map *ids = arg;
@@ -195,7 +195,8 @@ static int try_root(void *arg)
 	return r;
 }
 
-/* A root with all capabilities could make the others without a user namespace; t1 never does, so neither do we. */
+/* A root with all capabilities could make the others without a user namespace. t1 never does that, so we do
+ * not either. */
 void mor_probe_namespaces(struct mor_probe_namespaces *ret)
 {
 	struct id_map ids;

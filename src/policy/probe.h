@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this kernel and this user's session allow, found out by trying. Each probe leaves nothing behind; those that
- * would change the process try in a child, which is made with clone (no handlers, no exit functions run in it) and
- * reaped before the probe returns. Any thread.
+ * Finds out by trying what this kernel and this user's session allow. No probe leaves anything behind. Those
+ * that would change the process run in a child made with clone (no handlers and no exit functions run in
+ * it), which is reaped before the probe returns. Any thread may call them.
  */
 #ifndef MOR_POLICY_PROBE_H
 #define MOR_POLICY_PROBE_H
@@ -13,7 +13,7 @@
 /* Landlock's ABI, from 1; 0: the kernel was built without it or it is switched off; *ret_errno says which (ENOSYS,
  * EOPNOTSUPP). */
 int mor_probe_landlock(int *ret_errno);
-/* What each ABI added, and who else stops the same thing. Ends with abi 0. */
+/* What each ABI added, and what else stops the same thing. Ends with abi 0. */
 struct mor_landlock_abi {
 	int abi;
 	const char *kernel, *adds, *otherwise;
@@ -21,17 +21,19 @@ struct mor_landlock_abi {
 extern const struct mor_landlock_abi mor_landlock_abis[];
 
 struct mor_probe_seccomp {
-	int filter;       /* 0: a filter with a listener can be installed; else the errno (EBUSY: somebody above us listens) */
+	/* 0: a filter with a listener can be installed; else the errno (EBUSY: a process above us listens) */
+	int filter;
 	bool killable;    /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
 	bool add_fd_send; /* SECCOMP_ADDFD_FLAG_SEND, Linux 5.14 */
 	bool sync_wake;   /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
 };
 void mor_probe_seccomp(struct mor_probe_seccomp *ret);
 
-/* Each 0, or the errno of what was refused. */
+/* Each 0, or the errno of the refusal. */
 struct mor_probe_namespaces {
 	int user, pid, mount, net, ipc, uts;
-	int minimal_root; /* in them: make mounts private, mount a tmpfs, write the id map: what t1 does at its start */
+	/* inside: make mounts private, mount a tmpfs, write the id map: the first steps of t1 */
+	int minimal_root;
 };
 void mor_probe_namespaces(struct mor_probe_namespaces *ret);
 
@@ -44,7 +46,7 @@ struct mor_probe_cgroup {
 };
 void mor_probe_cgroup(struct mor_probe_cgroup *ret);
 
-/* The number in a file of /proc/sys; -1: it is not there. */
+/* The number in a file of /proc/sys; -1: it does not exist. */
 int64_t mor_probe_sysctl(const char *path);
 
 #endif

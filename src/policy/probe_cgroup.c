@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our cgroup: where it is, and whether a group below it can be made, filled and killed. */
+/* Our cgroup: its place, and whether a group below it can be made, used and killed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +62,8 @@ static void read_controllers(const char *group, char *out, size_t size)
 		snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* A group is made, looked at and removed. To move a process into it, the common ancestor's cgroup.procs must be
- * writable too: that is ours. */
+/* Makes a group, looks at it and removes it. To move a process into it, cgroup.procs of the common ancestor
+ * must be writable too: that is our group. */
 static int try_child(const char *group, bool *ret_kill)
 {
 	char path[320], file[340];
@@ -92,7 +92,7 @@ void mor_probe_cgroup(struct mor_probe_cgroup *ret)
 	ret->v2 = find_mount(mount, sizeof(mount));
 	if (!ret->v2 || !find_group(group, sizeof(group)))
 		return;
-	/* A group above our cgroup namespace is shown as "/..": nothing there is ours. */
+	/* A group outside our cgroup namespace is shown as "/..": nothing there belongs to us. */
 	if (strncmp(group, "/..", 3) == 0)
 		return;
 	if (snprintf(ret->path, sizeof(ret->path), "%s%s", mount, strcmp(group, "/") == 0 ? "" : group) >=

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A violation in words: what it tried, on what, and which permission would have been needed. */
+/* A violation in words: what the plugin tried, on which object, and which permission is missing. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #define LONG_PATH 150
 #define OUTSIDE "outside what it may write"
 
-/* A permission by the name that whoever gave the others knows: why it was lacking, and what to type to grant it. cure: %s is
- * the path; NULL: nothing grants it. */
+/* A permission under the name that the user knows: why it is missing, and what to type to allow it. In cure,
+ * %s is the path; NULL: nothing allows it. */
 struct words {
 	const char *why, *cure;
 };
@@ -86,7 +86,7 @@ static const struct {
 	  "share memory or messages with other processes" },
 	{ "add_key|request_key|keyctl", "use the kernel's keyring" },
 	{ "ioctl", "type into a terminal" },
-	{ MOR_SYSCALL_FOREIGN, "make a system call of another machine's kind" },
+	{ MOR_SYSCALL_FOREIGN, "make a system call of another architecture" },
 };
 
 static bool opens(const struct mor_violation *v)
@@ -94,7 +94,8 @@ static bool opens(const struct mor_violation *v)
 	return mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2");
 }
 
-/* openat serves reading and writing: the rule says which. A socket has a name only where it is another program's. */
+/* openat is used for reading and writing: the rule says which. A socket has a name only if it belongs to
+ * another program. */
 static const char *deed(const struct mor_violation *v)
 {
 	if (opens(v))
@@ -107,7 +108,7 @@ static const char *deed(const struct mor_violation *v)
 	return NULL;
 }
 
-/* What only a look-up of names touches is not what it was after. */
+/* A path that only a look-up of names uses is not what the plugin really wanted. */
 static void put_deed(const struct mor_violation *v, const char *path, struct mor_buf *out)
 {
 	const char *did = deed(v);
@@ -121,7 +122,7 @@ static void put_deed(const struct mor_violation *v, const char *path, struct mor
 		mor_buf_printf(out, "call %s()%s%s", v->syscall, *path ? " " : "", path);
 }
 
-/* The sentence ends up in a mortise_error: a long path is in it once. */
+/* The sentence goes into a mortise_error, so a long path is in it only once. */
 static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 {
 	const char *place = strstr(cure, "%s");
@@ -133,7 +134,7 @@ static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure, strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
 }
 
-/* bash asks it for its user's shell before it does anything; a newcomer's first script ends so. */
+/* bash reads it to find its user's shell before anything else. A beginner's first script fails here. */
 static bool may_be_bash(const struct mor_violation *v)
 {
 	return v->source == MOR_POLICY_OF_COMMAND && strcmp(v->rule, MOR_RULE_READ) == 0 &&
@@ -145,7 +146,7 @@ int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 	struct words words = find_words(v->source, v->rule);
 	char path[600] = "";
 
-	/* A plugin chooses this name: it must not steer a terminal. */
+	/* A plugin chooses this name: it must not contain control sequences for a terminal. */
 	if (*v->path)
 		mor_printable(mor_slice_of(v->path), path, sizeof(path));
 	put_deed(v, path, out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The direct back end: posix_spawn and a process group of its own. For tests and the bench; plugins are guarded.
+ * The direct back end: posix_spawn and a separate process group. For tests and the bench; plugins are
+ * guarded.
  *
- * posix_spawn tells an exec that failed at once, so a process that exists here has run its program. Its end is
- * seen on the pidfd, never guessed from EOF: then the group is killed, the child reaped, the rest of stderr
- * told, and only then the owner hears of it.
+ * posix_spawn reports a failed exec at once, so a process that exists here has run its program. Its end is
+ * seen on the pidfd, never guessed from EOF. Then the group is killed, the child reaped, the rest of stderr
+ * reported, and only then the owner is told.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +25,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const char *cwd, co
 
 	for (int i = 0; i < 3 && r == 0; i++)
 		r = posix_spawn_file_actions_adddup2(actions, theirs[i], i);
-	/* Ours are close-on-exec; this is for the embedder's that are not. */
+	/* Our descriptors are close-on-exec. This is for those of the embedder that are not. */
 	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }
 
@@ -34,22 +35,24 @@ int mor_spawn_attributes(posix_spawnattr_t *attr, bool session)
 	int r;
 
 	sigemptyset(&none);
-	/* Not sigfillset(): it leaves out glibc's own 32 and 33, which the child would then get ignored. */
+	/* Not sigfillset(): it leaves out glibc's own signals 32 and 33, and the child would get them
+	 * ignored. */
 	memset(&all, 0xff, sizeof(all));
 	r = posix_spawnattr_setsigmask(attr, &none);
 	if (r == 0)
 		r = posix_spawnattr_setsigdefault(attr, &all);
 	if (r == 0)
 		r = posix_spawnattr_setpgroup(attr, 0);
-	/* A group of its own, not a session where it can be helped: a session is also a scheduling group of its own
-	 * (autogroup), and crossing between two of those costs every round trip 8 % (docs/design/0002-core.md). */
+	/* A separate group, but not a session if possible: a session is also a separate scheduling group
+	 * (autogroup), and switching between two of those costs every round trip 8 %
+	 * (docs/design/0002-core.md). */
 	if (r == 0)
 		r = posix_spawnattr_setflags(attr, (session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP) |
 							   POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	return r;
 }
 
-/* 0 or an errno, as posix_spawn(). */
+/* 0 or an errno, like posix_spawn(). */
 static int spawn(const struct mor_command *command, char **argv, const int theirs[3], pid_t *ret_pid)
 {
 	char *const *env = command->env ? (char *const *)command->env : environ;
@@ -120,7 +123,7 @@ static int direct_start(struct mor_proc *proc, const struct mor_command *command
 
 static void direct_order(struct mor_proc *proc, enum mor_order order)
 {
-	/* Failures do not matter: who cannot be signalled any more has ended, and that is told on the pidfd. */
+	/* Failures do not matter: a process that cannot be signalled has ended, and the pidfd reports that. */
 	mor_child_signal_group(&proc->child, order == MOR_ORDER_KILL ? SIGKILL : SIGTERM);
 	if (order == MOR_ORDER_TERM)
 		mor_child_signal_group(&proc->child, SIGCONT);
@@ -129,7 +132,7 @@ static void direct_order(struct mor_proc *proc, enum mor_order order)
 static void direct_end(struct mor_proc *proc)
 {
 	mor_child_signal_group(&proc->child, SIGKILL);
-	/* A set-user-ID program may be beyond our signals: to wait for it could be to wait for ever. */
+	/* We may be unable to signal a set-user-ID program: then waiting for it could last for ever. */
 	if (mor_child_signal(&proc->child, SIGKILL) == 0)
 		mor_child_reap(&proc->child, NULL);
 }

@@ -41,7 +41,7 @@ static bool word_after(const char *line, const char *mark, const char *ends, str
 
 bool mor_loader_complaint(const char *line, char *out, size_t out_size)
 {
-	/* glibc's words, and in the second row musl's. */
+	/* glibc's words first, then musl's. */
 	static const struct {
 		const char *mark, *ends, *before, *after;
 	} table[] = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guarded back end: mortise-jail stands between us and the plugin. It gets a plan in a memfd and the plugin's
- * ends of the pipes; it answers with records on a socket. What bytes the plugin writes and reads still take no detour.
+ * The guarded back end: mortise-jail is between us and the plugin. It gets a plan in a memfd and the
+ * plugin's ends of the pipes, and answers with records on a socket. The plugin's own bytes still take the
+ * direct way.
  *
- * We never signal the plugin: orders go over the socket. The end is seen on the guardian's pidfd, after which the
- * socket holds the last record; where it holds none, the guardian has been killed, and the plugin died with it.
+ * We never signal the plugin: orders go over the socket. Its end is seen on the guardian's pidfd. Then the
+ * socket holds the last record. If it holds none, the guardian was killed, and the plugin died with it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,13 +28,13 @@
 #include "program/helper.h"
 #include "undo/scratch.h"
 
-enum { END_MS = 8000 }; /* longer than a guardian's patience with what does not die */
+enum { END_MS = 8000 }; /* longer than a guardian waits for processes that do not die */
 
 /* ---- what could not be started ---- */
 
 static void explain_failure(const struct mor_proc *proc, const struct mor_record *record, struct mor_exec_failure *ret)
 {
-	const struct mor_command here = { 0 }; /* the name was made whole when the command was there */
+	const struct mor_command here = { 0 }; /* the name was made absolute while the command was there */
 	const char *why = strerrordesc_np(record->error), *name = proc->program ? proc->program : record->text;
 
 	if (!why)
@@ -60,13 +61,13 @@ static void on_started(struct mor_proc *proc, const struct mor_record *record)
 	snprintf(proc->scratch, sizeof(proc->scratch), "%.*s", (int)sizeof(proc->scratch) - 1, record->text);
 	proc->rung = record->rung <= MOR_TREE_PIDNS ? record->rung : MOR_TREE_GROUP;
 	mor_free(mor_take(&proc->program));
-	/* Not before: nothing may be told before STARTED. If the loop cannot watch it, it is read at the end. */
+	/* Not earlier: no event may come before STARTED. If the loop cannot watch it, it is read at the end. */
 	if (mor_proc_hear_stderr(proc) < 0)
 		mor_trace(MOR_TRACE_PROC, "pid %d: stderr cannot be watched", proc->pid);
 	mor_proc_tell_started(proc);
 }
 
-/* One record, if there is one. false: none, or the socket is at its end. */
+/* Reads one record, if there is one. false: none, or the socket has ended. */
 static bool receive_record(struct mor_proc *proc, struct mor_record *record)
 {
 	ssize_t n;
@@ -77,7 +78,7 @@ static bool receive_record(struct mor_proc *proc, struct mor_record *record)
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN)
 		return false;
-	if (n <= 0) /* at its end it would be readable for ever */
+	if (n <= 0) /* after its end it would be readable for ever */
 		mor_watch_stop(&proc->records);
 	record->text[sizeof(record->text) - 1] = record->syscall[sizeof(record->syscall) - 1] = '\0';
 	record->path[sizeof(record->path) - 1] = record->rule[sizeof(record->rule) - 1] = '\0';
@@ -97,7 +98,8 @@ static void on_view(struct mor_proc *proc, const struct mor_record *record)
 		proc->events.on_view(proc->arg, record->step ? &failure : NULL);
 }
 
-/* STARTED and VIEW are told as they come; what ends the process is kept until the guardian is reaped. */
+/* STARTED and VIEW are reported as they come. The record that ends the process is kept until the guardian is
+ * reaped. */
 static void on_record(struct mor_watch *watch, unsigned events)
 {
 	struct mor_proc *proc = mor_container_of(watch, struct mor_proc, records);
@@ -144,7 +146,8 @@ static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit 
 	snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
 }
 
-/* One that was killed is a death like others: the next one need not be. One that left without a word would do so again. */
+/* A guardian that was killed is an ordinary death: the next one may live. One that exits without a record
+ * would do so again. */
 static void explain_silence(const struct mor_proc *proc, const struct mor_child_exit *how, struct mor_exec_failure *ret)
 {
 	bool lost = !how->known || how->by_signal;
@@ -218,7 +221,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3]
 	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, MOR_GUARD_FD + 1);
 }
 
-/* 0 or an errno, as posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
+/* 0 or an errno, like posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
 static int spawn_helper(const char *helper, bool confined, const int theirs[3], int plan, int socket, pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
@@ -255,7 +258,7 @@ static int watch_helper(struct mor_proc *proc, pid_t pid)
 	return saved;
 }
 
-/* `fault`: of the helper, or "". */
+/* `fault`: what is wrong with the helper, or "". */
 static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper,
 		       const char *fault)
 {
@@ -275,7 +278,8 @@ static int run_guardian(struct mor_proc *proc, const struct mor_command *command
 	pid_t pid = -1;
 	int r;
 
-	/* In the child the plan and the socket come last; where they lie low a dup2 before them would hit them. */
+	/* In the child, plan and socket are moved last. If their numbers are low, an earlier dup2 would
+	 * overwrite them. */
 	r = mor_fd_lift(&plan, MOR_GUARD_FD + 1);
 	if (r == 0)
 		r = mor_fd_lift(&ends[1], MOR_GUARD_FD + 1);
@@ -296,7 +300,7 @@ static int run_guardian(struct mor_proc *proc, const struct mor_command *command
 	return 0;
 }
 
-/* For the texts of a failure that is heard of later, when the command is gone. */
+/* Kept for the text of a later failure, when the command is gone. */
 static int remember_program(struct mor_proc *proc, const struct mor_command *command, const char *program)
 {
 	char seen[PATH_MAX];
@@ -312,7 +316,7 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 {
 	int ends[2], plan, r;
 
-	/* Most of what exec would refuse is seen beforehand, and told at once. */
+	/* Most errors of exec can be found before, and are reported at once. */
 	r = mor_exec_foresee(command, argv[0], failure);
 	if (r < 0)
 		return r;
@@ -345,9 +349,9 @@ static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
 
 static void guarded_order(struct mor_proc *proc, enum mor_order order)
 {
-	/* A guardian that somebody has stopped must hear it too. */
+	/* A guardian that somebody has stopped must also get the order. */
 	mor_child_signal(&proc->child, SIGCONT);
-	/* One that cannot be told to kill is killed itself, and the plugin with it. */
+	/* If the guardian cannot be told to kill, it is killed itself, and the plugin with it. */
 	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) && order == MOR_ORDER_KILL)
 		mor_child_signal(&proc->child, SIGKILL);
 }
@@ -365,7 +369,7 @@ static int guarded_set_view(struct mor_proc *proc, struct mor_slice texts)
 	return errno == EAGAIN || errno == ENOBUFS ? MORTISE_EOVERLOAD : MORTISE_ECLOSED;
 }
 
-/* The guardian ends when the whole tree has. */
+/* The guardian ends when all processes have ended. */
 static void guarded_end(struct mor_proc *proc)
 {
 	struct pollfd pfd = { .fd = proc->child.pidfd, .events = POLLIN };
@@ -378,7 +382,7 @@ static void guarded_end(struct mor_proc *proc)
 	if (r <= 0)
 		mor_child_signal(&proc->child, SIGKILL);
 	mor_child_reap(&proc->child, NULL);
-	mor_scratch_drop(proc->scratch); /* gone already, unless somebody has killed the guardian */
+	mor_scratch_drop(proc->scratch); /* already gone, unless somebody has killed the guardian */
 }
 
 const struct mor_proc_ops mor_proc_guarded = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share. Nobody outside includes it. */
+/* Shared by the files of this room. Nobody else includes it. */
 #ifndef MOR_PROC_INSIDE_H
 #define MOR_PROC_INSIDE_H
 
@@ -13,7 +13,7 @@
 /* ---- how it ended (ending.c) ---- */
 
 void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size);
-/* What the dynamic loader's complaint means. false: the line is no such complaint. */
+/* The meaning of an error of the dynamic loader. false: the line is not such an error. */
 bool mor_loader_complaint(const char *line, char *out, size_t out_size);
 
 /* ---- stderr (stderr.c) ---- */
@@ -24,18 +24,19 @@ typedef void mor_stderr_over_fn(struct mor_stderr *err);
 struct mor_stderr {
 	struct mor_watch watch;
 	mor_stderr_fn *on_line;
-	mor_stderr_over_fn *on_over;  /* set: the process has ended; called once the rest is told */
-	int rest;                     /* bytes that the pipe held then, less what was read since  */
-	struct mor_stderr_keep *keep; /* made when the first byte comes: a quiet plugin costs nothing */
+	mor_stderr_over_fn *on_over;  /* set: the process has ended; called when the rest is reported */
+	int rest;                     /* bytes that the pipe held then, minus those read since */
+	/* made when the first byte comes: a plugin without stderr output costs nothing */
+	struct mor_stderr_keep *keep;
 	uint64_t bytes;
 	int fd;
 };
-/* Takes the descriptor over, also on failure. 0 or a status. */
+/* Takes the descriptor, also on failure. 0 or a status. */
 int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line);
-/* Reads what the pipe holds now, without waiting for EOF, and tells the unfinished line too; then `on_over`, at once or,
- * where there is much, in a later dispatch. Nothing is called after mor_stderr_stop(). */
+/* Reads what the pipe holds now, without waiting for EOF, and also reports an unfinished line. Then it calls
+ * `on_over`, at once or, if there is much, in a later dispatch. Nothing is called after mor_stderr_stop(). */
 void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr_over_fn *on_over);
-/* Stops and closes. What was kept stays until mor_stderr_fini(), for callers up the stack. */
+/* Stops and closes. The kept lines stay until mor_stderr_fini(), for callers up the stack. */
 void mor_stderr_stop(struct mor_stderr *err);
 void mor_stderr_fini(struct mor_stderr *err);
 const char *mor_stderr_last(const struct mor_stderr *err);
@@ -49,7 +50,7 @@ struct mor_proc_ops {
 	void (*order)(struct mor_proc *proc, enum mor_order order);
 	int (*set_view)(struct mor_proc *proc, struct mor_slice texts); /* NULL: cannot */
 	void (*end)(struct mor_proc *proc); /* it runs: kills it and reaps our child */
-	/* It has ended, and our child with the status proc->exit. An empty text is filled by the caller. */
+	/* It has ended, and our child with the status proc->exit. The caller fills an empty text. */
 	void (*how_ended)(const struct mor_proc *proc, struct mor_proc_exit *ret);
 };
 extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
@@ -61,28 +62,28 @@ struct mor_proc {
 	void *arg;
 	struct mor_child child;  /* the plugin, or its guardian                            */
 	struct mor_stderr err;
-	struct mor_task started; /* direct: queued until STARTED has been told             */
+	struct mor_task started; /* direct: queued until STARTED is reported */
 	struct mor_grave grave;
-	int pid, in, out;        /* the plugin's; 0 until it is known                      */
+	int pid, in, out;        /* the plugin's pid; 0 until it is known */
 	bool freed, told;
 	struct mor_child_exit exit; /* of our child                                        */
 	/* guarded */
 	struct mor_watch records;
 	struct mor_record last;  /* what ended it; kind 0: it runs                         */
-	char *program;           /* as we see it, until STARTED                            */
-	char scratch[64];        /* that its guardian will remove; "": none                */
+	char *program;           /* the path as we see it, until STARTED */
+	char scratch[64];        /* scratch directory that its guardian will remove; "": none */
 	int socket;
 	uint8_t level, rung;     /* enum mor_level, enum mor_tree_rung                     */
 };
 
-/* No-op when told already. Nothing may come before STARTED. */
+/* Does nothing if it was reported already. No event may come before STARTED. */
 void mor_proc_tell_started(struct mor_proc *proc);
 int mor_proc_hear_stderr(struct mor_proc *proc); /* 0 or a status with errno */
-/* Tells the rest of stderr, then the end. */
+/* Reports the rest of stderr, then the end. */
 void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how);
 int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path);
 void mor_proc_kill_unwatched(pid_t pid, bool group);
-/* A group of its own or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
+/* A separate group or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
 int mor_spawn_attributes(posix_spawnattr_t *attr, bool session);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both back ends share: resolution, the three pipes, stderr, the order of events. How the process is started,
- * ordered about and ended is the back end's: guarded.c (mortise-jail), direct.c (posix_spawn).
+ * What both back ends share: resolution, the three pipes, stderr, the order of events. The back ends start,
+ * control and end the process: guarded.c (mortise-jail), direct.c (posix_spawn).
  */
 #include "proc/proc.h"
 
@@ -81,7 +81,7 @@ static void on_stderr_line(struct mor_stderr *err, struct mor_slice line)
 {
 	struct mor_proc *proc = mor_container_of(err, struct mor_proc, err);
 
-	mor_proc_tell_started(proc); /* with the direct back end stderr can be seen first */
+	mor_proc_tell_started(proc); /* with the direct back end stderr may come first */
 	if (!proc->freed && proc->events.on_stderr)
 		proc->events.on_stderr(proc->arg, line);
 }
@@ -191,8 +191,8 @@ int mor_proc_start(struct mor_loop *loop, const struct mor_command *command,
 	return 0;
 }
 
-/* A child that we started and cannot watch (no descriptor is left, say). It is not reaped, so the number is its own,
- * unless SIGCHLD is ignored and it has ended: hence the look before the signal. */
+/* A child that we started but cannot watch (for example, no descriptor is left). It is not reaped, so its
+ * number is still its own, unless SIGCHLD is ignored and it has ended. So we check before we signal. */
 void mor_proc_kill_unwatched(pid_t pid, bool group)
 {
 	siginfo_t info;
@@ -245,7 +245,8 @@ int mor_proc_pid(const struct mor_proc *proc)
 	return proc->pid;
 }
 
-/* Asked seldom, so no descriptor is kept for it. Should the number be another's by now, it seems to run: no harm. */
+/* Asked rarely, so no descriptor is kept. If another process has the number now, the answer is "runs", which
+ * does no harm. */
 bool mor_proc_is_over(const struct mor_proc *proc)
 {
 	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, proc->pid, 0), .events = POLLIN };

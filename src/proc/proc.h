@@ -31,7 +31,7 @@ struct mor_proc_exit {
 	struct mor_child_exit how;
 	char text[96];   /* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
 	bool lost;       /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
-	bool violated;   /* killed by its jail for this:                                                  */
+	bool violated;   /* killed by its jail for this violation: */
 	char syscall[32], path[512], rule[64];
 };
 
@@ -39,36 +39,38 @@ struct mor_proc_exit {
 struct mor_proc_events {
 	void (*on_started)(void *arg, int pid);
 	void (*on_exec_failed)(void *arg, const struct mor_exec_failure *failure);
-	/* At most MOR_STDERR_LINE bytes, no newline, not always UTF-8; may lie in the loop's scratch. */
+	/* At most MOR_STDERR_LINE bytes, no newline, not always UTF-8; may be in the loop's scratch memory. */
 	void (*on_stderr)(void *arg, struct mor_slice line);
-	/* All of stderr has been told. What stdout still holds is there for the owner to read, no further than it reached
-	 * now: a descendant that left the group may hold the pipe open, and write to it for ever. */
+	/* All of stderr has been reported. The owner may read what stdout still holds, but only the bytes
+	 * that are there now: a descendant that left the group may hold the pipe open and write to it for
+	 * ever. */
 	void (*on_exited)(void *arg, const struct mor_proc_exit *how);
-	/* Answers one mor_proc_set_view(), in their order; NULL: it is done. Code: MORTISE_ENOTFOUND, MORTISE_EINVAL,
-	 * MORTISE_EJAIL. None comes after the end. */
+	/* Answers one mor_proc_set_view(), in their order; NULL: it worked. Code: MORTISE_ENOTFOUND,
+	 * MORTISE_EINVAL, MORTISE_EJAIL. No answer comes after the end. */
 	void (*on_view)(void *arg, const struct mor_exec_failure *failure);
 };
 
 #define MOR_STDERR_LINE 4096          /* a longer line arrives in pieces                               */
 #define MOR_STDERR_RING (4 * 1024)    /* kept for error texts: the last lines                          */
 
-/* Starts it. The interpreter is resolved first: `.py` -> /usr/bin/python3 -u (or the Python that its first line
- * names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. A file with a CRLF shebang, a missing
- * interpreter, a wrong architecture, a missing loader, a script without shebang are told apart in the failure's
- * text. A failure that is known at once is returned (and described in *ret_failure, which may be NULL); none
- * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never comes;
- * with the guarded one it brings what only exec or the jail could tell, in the same words. */
+/* Starts it. The interpreter is resolved first: `.py` -> /usr/bin/python3 -u (or the Python that its first
+ * line names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. The failure's text tells apart: a
+ * CRLF shebang, a missing interpreter, a wrong architecture, a missing loader, a script without shebang. A
+ * failure that is known at once is returned (and described in *ret_failure, which may be NULL). No failure
+ * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never
+ * comes. With the guarded back end it reports what only exec or the jail could find, in the same words. */
 int mor_proc_start(struct mor_loop *loop, const struct mor_command *command, const struct mor_proc_events *events,
 		   void *arg, struct mor_proc **ret, struct mor_exec_failure *ret_failure);
-/* If it still runs, kills it (direct: its group; guarded: its whole tree, and waits for that), closes everything. No event comes from
- * inside, nor later. */
+/* If it still runs, kills it (direct: its group; guarded: all its processes, and waits for them) and closes
+ * everything. No event comes from inside, and none later. */
 struct mor_proc *mor_proc_free(struct mor_proc *proc);
 
-/* A watch on either end must be stopped before it is closed, here or by mor_proc_free(). */
-int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, where the back end does not know it */
-/* It has ended, whether or not that has been told: its guardian may still be busy with what it left behind. */
+/* Stop a watch on either end before it is closed, here or by mor_proc_free(). */
+int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, if the back end does not know it */
+/* It has ended, reported or not: its guardian may still be busy with the processes it left behind. */
 bool mor_proc_is_over(const struct mor_proc *proc);
-/* What is in force since STARTED: "direct", "guarded", "t0", "t1"; how the tree is killed: "group", "subreaper", "pidns". */
+/* In force since STARTED: "direct", "guarded", "t0", "t1"; how its processes are killed: "group",
+ * "subreaper", "pidns". */
 const char *mor_proc_level(const struct mor_proc *proc);
 const char *mor_proc_rung(const struct mor_proc *proc);
 const char *mor_rung_name(unsigned rung); /* enum mor_tree_rung */
@@ -78,11 +80,11 @@ void mor_proc_close_in(struct mor_proc *proc);
 void mor_proc_close_out(struct mor_proc *proc);
 
 enum mor_order { MOR_ORDER_TERM, MOR_ORDER_KILL };
-/* To the whole group: the child leads it. TERM is followed by SIGCONT, without which a stopped
- * process would not hear it. After the end it does nothing. */
+/* Signals the whole group, which the child leads. TERM is followed by SIGCONT, because a stopped process
+ * would not get it. After the end it does nothing. */
 void mor_proc_order(struct mor_proc *proc, enum mor_order order);
 
-/* From on_exited on: the same again. */
+/* From on_exited on: the same value again. */
 void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 
 /* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_PROC_VIEW_TEXTS bytes. 0, or
@@ -90,13 +92,13 @@ void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 #define MOR_PROC_VIEW_TEXTS (15 * 1024)
 int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
-/* The line of stderr that says most: the last non-empty one, except that Node prints the error first and its
- * version last. NUL-terminated; "" when there was none. Valid until the next event. */
+/* The most useful line of stderr: the last non-empty one. Exception: Node prints the error first and its
+ * version last. NUL-terminated; "" if there was none. Valid until the next event. */
 const char *mor_proc_last_stderr(const struct mor_proc *proc);
 uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
 
-/* Why it ended as it did, where the dynamic loader said so on stderr: "the shared library libfoo.so.1 is
- * missing". false: nothing to add to how->text. */
+/* Why it ended, if the dynamic loader said so on stderr: "the shared library libfoo.so.1 is missing". false:
+ * nothing to add to how->text. */
 bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out, size_t out_size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin's stderr: always drained, one bounded read per callback so that stdout is never starved, split
- * into lines, and the last of them kept for error texts.
+ * The plugin's stderr: always read, with one limited read per callback so that stdout is not delayed. It is
+ * split into lines, and the last ones are kept for error texts.
  */
 #include <assert.h>
 #include <errno.h>
@@ -16,8 +16,9 @@
 
 struct mor_stderr_keep {
 	size_t partial_len, tail_len;
-	char partial[MOR_STDERR_LINE];	    /* a line whose end has not come yet                        */
-	char tail[2 * MOR_STDERR_RING + 1]; /* the last lines, each ended by a NUL; moved down when full */
+	char partial[MOR_STDERR_LINE];	    /* a line that is not complete yet */
+	/* the last lines, each ended by a NUL; moved to the front when full */
+	char tail[2 * MOR_STDERR_RING + 1];
 };
 
 /* ---- the last lines ---- */
@@ -57,7 +58,7 @@ static void remember_line(struct mor_stderr_keep *keep, struct mor_slice line)
 	keep->tail_len += line.len + 1;
 }
 
-/* The line before `line`, NULL when it is the first that is kept. */
+/* The line before `line`; NULL if it is the first one kept. */
 static const char *line_before(const struct mor_stderr_keep *keep, const char *line)
 {
 	if (line == keep->tail)
@@ -114,7 +115,8 @@ static void tell_partial(struct mor_stderr *err)
 	tell_line(err, line);
 }
 
-/* Takes what of `bytes` fits into the line at hand and tells the line when it is whole. Returns how much. */
+/* Takes as much of `bytes` as fits into the present line, and reports the line when it is complete. Returns
+ * the number of bytes taken. */
 static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 {
 	size_t held = err->keep ? err->keep->partial_len : 0, room = MOR_STDERR_LINE - held;
@@ -126,8 +128,8 @@ static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 	if (size > room)
 		size = room;
 	if (held == 0 && (whole || !err->keep)) {
-		/* The common case, told from where it was read. Without memory to keep the beginning of a line
-		 * it is told in pieces, which is better than not at all. */
+		/* The common case: reported directly from the read buffer. Without memory to keep the
+		 * beginning of a line, it is reported in pieces. That is better than not at all. */
 		tell_line(err, (struct mor_slice){ bytes.ptr, size });
 		return size + end;
 	}
@@ -138,7 +140,7 @@ static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 	return size + end;
 }
 
-/* An owner that frees the process in a callback stops us: fd is -1 then. */
+/* If the owner frees the process in a callback, we stop: fd is -1 then. */
 static void take_bytes(struct mor_stderr *err, struct mor_slice bytes)
 {
 	err->bytes += bytes.len;
@@ -154,8 +156,8 @@ static void take_bytes(struct mor_stderr *err, struct mor_slice bytes)
 
 /* ---- reading ---- */
 
-/* One read, of no more than can be told in a short time if every byte were a line. Bytes, 0 at the end, -errno; -EAGAIN
- * when there is nothing now. */
+/* One read, short enough that reporting takes little time even if every byte were a line. Bytes, 0 at the
+ * end, -errno; -EAGAIN if there is nothing now. */
 static ssize_t read_some(struct mor_stderr *err)
 {
 	char some[1024];
@@ -170,7 +172,7 @@ static ssize_t read_some(struct mor_stderr *err)
 	return n;
 }
 
-/* Nothing more is told of it. */
+/* Nothing more is reported from it. */
 static void stderr_is_over(struct mor_stderr *err)
 {
 	mor_stderr_over_fn *on_over = err->on_over;
@@ -231,7 +233,7 @@ void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr
 {
 	err->on_over = on_over;
 	err->rest = 0;
-	/* No more than the pipe held when we came: a descendant may write to it for ever. */
+	/* At most the bytes that the pipe held when we came: a descendant may write to it for ever. */
 	if (err->fd >= 0 && ioctl(err->fd, FIONREAD, &err->rest) < 0)
 		err->rest = 0;
 	finish_some(loop, err);

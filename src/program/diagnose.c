@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a program could not be started, in words that name the cause. */
+/* Explains in words why a program could not be started. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	/* Of a long path the end says more than the beginning, and the reason must fit behind it. */
+	/* The end of a long path says more than its beginning, and the reason must fit after it. */
 	mor_excerpt(mor_slice_of(len < room ? path : path + len - room + 4), shown, sizeof(shown));
 	*failure = (struct mor_exec_failure){ .step = step, .os_errno = os_errno, .code = code };
 	snprintf(failure->text, sizeof(failure->text), "%s%s: %s", len < room ? "" : "...", shown, why);
@@ -65,7 +65,7 @@ static const char *machine_name(unsigned machine, char out[32])
 	return out;
 }
 
-/* The loader a program asks for (PT_INTERP). false: none, or not of this machine's word size. */
+/* The loader that a program needs (PT_INTERP). false: none, or another word size. */
 static bool loader_of(int fd, const Elf64_Ehdr *elf, char out[PATH_MAX])
 {
 	Elf64_Phdr part;
@@ -91,7 +91,7 @@ static bool loader_of(int fd, const Elf64_Ehdr *elf, char out[PATH_MAX])
 static int diagnose_elf(int fd, const char *path, const Elf64_Ehdr *elf, int os_errno,
 			struct mor_exec_failure *failure)
 {
-	/* The same place in both word sizes, but not the same byte order. */
+	/* At the same place in both word sizes, but the byte order may differ. */
 	const unsigned char *two = (const unsigned char *)&elf->e_machine;
 	bool little = elf->e_ident[EI_DATA] != ELFDATA2MSB;
 	unsigned machine = little ? two[0] | two[1] << 8 : two[0] << 8 | two[1];
@@ -111,7 +111,7 @@ static int diagnose_elf(int fd, const char *path, const Elf64_Ehdr *elf, int os_
 			     "damaged or unusable ELF file: %s", strerrordesc_np(os_errno));
 }
 
-/* ---- what exec refused ---- */
+/* ---- why exec failed ---- */
 
 static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const char *path, const char *why)
 {
@@ -121,7 +121,7 @@ static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const cha
 			     "%s", why);
 }
 
-/* The file is there, may be run, and exec does not know what it is. */
+/* The file exists and is executable, but exec does not know its format. */
 static int diagnose_content(const char *path, int os_errno, struct mor_exec_failure *failure)
 {
 	union {
@@ -169,7 +169,7 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 
 	if (!mor_program_seen_from(command, path, seen))
 		return refuse_exec(failure, ENAMETOOLONG, path, "name is too long");
-	if (mor_errno_is_lack(os_errno)) /* not the file's fault */
+	if (mor_errno_is_lack(os_errno)) /* not the fault of the file */
 		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path, "cannot start a process: %s",
 				     strerrordesc_np(os_errno));
 	if (stat(seen, &st) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where mortise-jail and mortise-full are. See helper.h. */
+/* Finds mortise-jail and mortise-full. See helper.h. */
 #include "program/helper.h"
 
 #include <dlfcn.h>
@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file that holds this code. */
+/* The file that contains this code. */
 struct own_file {
 	char path[PATH_MAX]; /* absolute, links resolved */
-	bool is_program;     /* and not the shared library */
+	bool is_program;     /* a static program, not the shared library */
 };
 
-/* The file that is mapped at `address`, as the kernel names it. */
+/* The file mapped at `address`, by the kernel's name. */
 static bool find_mapped(const void *address, char out[PATH_MAX])
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -53,8 +53,9 @@ static bool find_program(char out[PATH_MAX])
 	return true;
 }
 
-/* The loader's name of the program is argv[0], which the caller chooses, so the kernel is asked. So it is where
- * a library was loaded by a relative name, which meant something in the working directory of then only. */
+/* The loader's name for the program is argv[0], which the caller chooses. So we ask the kernel. We also ask
+ * it for a library that was loaded by a relative name: that name was valid only in the working directory at
+ * that time. */
 static bool find_own_file(struct own_file *ret)
 {
 	static const char here;
@@ -69,7 +70,7 @@ static bool find_own_file(struct own_file *ret)
 	return find_mapped(&here, ret->path);
 }
 
-/* `place`: from the directory of the own file, or absolute, where the layout has no common prefix. */
+/* `place`: relative to the directory of our own file, or absolute if the layout has no common prefix. */
 static void find_installed(const struct own_file *own, int dir_len, const char *name, char out[PATH_MAX])
 {
 	const char *place = own->is_program ? MORTISE_HELPERS_FROM_BIN : MORTISE_HELPERS_FROM_LIB;
@@ -83,7 +84,7 @@ static void find_installed(const struct own_file *own, int dir_len, const char *
 		memcpy(out, plain, strlen(plain) + 1);
 }
 
-/* false: nobody can tell. *ret_keeper: who owns the code that asks. */
+/* false: it cannot be found out. *ret_keeper: the owner of the running code. */
 static bool find_place(const char *name, char out[PATH_MAX], uid_t *ret_keeper)
 {
 	struct own_file own;

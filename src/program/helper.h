@@ -18,16 +18,16 @@
 
 #define MOR_PROGRAM_FAULT 256
 
-/* Where the program `name` is, in `path`. `fault`: why it must not be run and what to do, or "". Whether it is
- * there at all is seen when it is run. Returns `path`. */
+/* Finds the program `name` and writes it to `path`. `fault`: why it must not be run and what to do, or "".
+ * Whether it exists is checked when it is run. Returns `path`. */
 const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT]);
 
-/* The same for mortise-jail, which is sought once and judged each time. `asked`, when not NULL, is taken as it
- * is: who names a helper answers for it. */
+/* The same for mortise-jail, which is searched once and checked each time. `asked`, if not NULL, is used
+ * without a check: the caller is responsible for it. */
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT]);
 
-/* Whether nobody but us, root and `keeper` (the owner of the code that runs already) can write the file or put
- * another one in its place. A file that is not there is fine: whoever opens it will see. */
+/* Checks that only we, root and `keeper` (the owner of the running code) can write or replace the file. A
+ * missing file is fine: opening it will fail. */
 bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT]);
 
 #endif

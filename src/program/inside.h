@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files of this room. */
+/* Shared by the files of this room. */
 #ifndef MOR_PROGRAM_INSIDE_H
 #define MOR_PROGRAM_INSIDE_H
 
@@ -7,12 +7,12 @@
 
 bool mor_program_is_executable(const char *path);
 
-/* The first line of a script. The kernel looks at no more than 256 bytes, and passes the whole rest of the
- * line as ONE argument. */
+/* The first line of a script. The kernel reads at most 256 bytes, and passes the rest of the line as ONE
+ * argument. */
 struct mor_shebang {
 	char interpreter[256], argument[256];
 };
-/* false: no script, or not readable. */
+/* false: not a script, or not readable. */
 bool mor_shebang_read(const char *path, struct mor_shebang *ret);
 
 #endif

@@ -65,7 +65,8 @@ static const char *search_path(const struct mor_command *command)
 	return DEFAULT_PATH;
 }
 
-/* As execvp(), with the PATH of the child. 0, -ENOENT, or -EACCES with the file that may not be run in `out`. */
+/* Like execvp(), with the PATH of the child. 0, -ENOENT, or -EACCES with the file that is not executable in
+ * `out`. */
 static int find_in_path(const struct mor_command *command, const char *name, char out[PATH_MAX])
 {
 	const char *dir = search_path(command);
@@ -74,7 +75,7 @@ static int find_in_path(const struct mor_command *command, const char *name, cha
 
 	for (;;) {
 		size_t len = strcspn(dir, ":");
-		/* An empty entry is the current directory; "./" keeps the result from looking like a bare name. */
+		/* An empty entry means the current directory. "./" makes sure that the result has a slash. */
 		int n = len ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)len, dir, name)
 			    : snprintf(candidate, PATH_MAX, "./%s", name);
 
@@ -113,7 +114,7 @@ static enum language language_of(const char *path)
 	return NO_LANGUAGE;
 }
 
-/* The system's Python before whatever PATH has: a pyenv shim costs 0.1 to 0.2 s per start. */
+/* The system's Python is preferred to the one in PATH: a pyenv shim costs 0.1 to 0.2 s per start. */
 static int find_python(const struct mor_command *command, char out[PATH_MAX])
 {
 	if (!mor_program_is_executable(PYTHON))
@@ -122,7 +123,7 @@ static int find_python(const struct mor_command *command, char out[PATH_MAX])
 	return 0;
 }
 
-/* `#!/home/me/venv/bin/python` is a choice that imports depend on; `#!/usr/bin/env python3` is none. */
+/* `#!/home/me/venv/bin/python` is a choice, because imports depend on it; `#!/usr/bin/env python3` is not. */
 static bool python_by_shebang(const char *seen, char out[PATH_MAX])
 {
 	struct mor_shebang line;
@@ -198,7 +199,7 @@ bool mor_shebang_read(const char *path, struct mor_shebang *ret)
 	return true;
 }
 
-/* The program that `#!/usr/bin/env NAME` asks for; NULL where env has options or assignments of its own. */
+/* The program that `#!/usr/bin/env NAME` runs; NULL if env has options or assignments. */
 static const char *env_name(const struct mor_shebang *line)
 {
 	const char *name = line->argument;
@@ -208,7 +209,7 @@ static const char *env_name(const struct mor_shebang *line)
 	return name;
 }
 
-/* `missing` is what the first line asks for; `by_env` says that env would look for it. */
+/* `missing` is what the first line asks for; `by_env`: env would search for it. */
 static int no_interpreter(const char *seen, const char *missing, bool by_env, struct mor_exec_failure *failure)
 {
 	size_t len = strlen(missing);
@@ -231,9 +232,9 @@ static int no_interpreter(const char *seen, const char *missing, bool by_env, st
 			     by_env ? "is not in PATH" : "does not exist or is not executable");
 }
 
-/* exec would find the interpreter missing and say "No such file" of a file that is there; env would run, and end
- * with 127. Both are better told now. A carriage return after an argument is left to the interpreter: some
- * (perl) do not mind it. */
+/* If the interpreter is missing, exec says "No such file" about a file that exists; env would run and end
+ * with 127. We report both before the start. A carriage return after an argument is left to the interpreter:
+ * some (perl) accept it. */
 static int check_shebang(const struct mor_command *command, const char *seen, struct mor_exec_failure *failure)
 {
 	struct mor_shebang line;
@@ -328,14 +329,14 @@ static int find_program(const struct mor_command *command, char out[PATH_MAX], s
 		return 0;
 	}
 	r = find_in_path(command, name, out);
-	if (r == -ENOENT && strcmp(name, "python") == 0) /* Debian has no such name; manifests do */
+	if (r == -ENOENT && strcmp(name, "python") == 0) /* Debian has no such name, but manifests use it */
 		r = find_python(command, out);
 	if (r == -EACCES)
 		return mor_exec_diagnose(command, out, EACCES, failure);
 	return r < 0 ? not_in_path(command, name, failure) : 0;
 }
 
-/* The interpreter would say it in its own words, and end with a status of its own. */
+/* Otherwise the interpreter would report it in its own words, with its own exit status. */
 static int check_source(const struct mor_command *command, const char *program, const char *seen,
 			struct mor_exec_failure *failure)
 {
@@ -349,7 +350,7 @@ static int check_source(const struct mor_command *command, const char *program, 
 	return 0;
 }
 
-/* Fills prefix with what goes in front of the rest of argv; its strings are `interpreter` and `program`. */
+/* Fills prefix with the words before the rest of argv. Its strings are `interpreter` and `program`. */
 static int choose(const struct mor_command *command, char interpreter[PATH_MAX], const char *program,
 		  const char *prefix[4], struct mor_exec_failure *failure)
 {
@@ -373,7 +374,7 @@ static int choose(const struct mor_command *command, char interpreter[PATH_MAX],
 		return r;
 	prefix[n++] = interpreter;
 	if (language == PYTHON_FILE)
-		prefix[n++] = "-u"; /* else its answers stay in a buffer until it ends */
+		prefix[n++] = "-u"; /* otherwise its answers stay in a buffer until it ends */
 	prefix[n++] = program;
 	prefix[n] = NULL;
 	return 0;

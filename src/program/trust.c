@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a program can have been written by somebody else. The rules and their reasons:
- * docs/design/0005-install.md. */
+/* Could somebody else have written a program? The rules and their reasons: docs/design/0005-install.md. */
 #include "program/helper.h"
 
 #include <grp.h>
@@ -19,8 +18,8 @@ static bool has_only(char *const *members, const char *name)
 	return true;
 }
 
-/* A group that is the owner's alone, as most systems make one per user: what umask 002 leaves writable is no
- * open door. Where the group cannot be looked up, or is too large for the buffer, it is not. */
+/* A group with only the owner in it, as most systems make one per user: then files with umask 002 are safe.
+ * If the group cannot be looked up, or is too large for the buffer, it does not count as such. */
 static bool is_private_group(const struct stat *st)
 {
 	char user_text[1024], group_text[4096];
@@ -34,13 +33,13 @@ static bool is_private_group(const struct stat *st)
 	       has_only(group.gr_mem, user.pw_name);
 }
 
-/* With an access control list the group's bits are the most that anybody in the list may. */
+/* With an access control list, the group's bits are the maximum for everybody in the list. */
 static bool has_list(const char *path)
 {
 	return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* `what`: how the text calls it. */
+/* `what`: its name in the text. */
 static bool is_ours(const char *path, const char *what, uid_t keeper, char fault[MOR_PROGRAM_FAULT])
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of dialects, as the library tells it. */
+/* The list of dialects, as the library reports it. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #include "runner/runner.h"
 #include "wire/json.h"
 
-/* The JSON list is of names or of objects with a name. */
+/* The JSON list has names, or objects with a name. */
 static const char *name_of(const struct mor_value *entry)
 {
 	const char *name = mor_json_text(entry, NULL);
@@ -28,7 +28,7 @@ struct mor_doc *mor_dialect_table(const char *name)
 	return doc;
 }
 
-/* NULL when the library cannot tell; then every name is unknown, and the text says so. */
+/* NULL if the library cannot list them. Then every name is unknown, and the error says so. */
 static struct mor_doc *load_list(void)
 {
 	return mor_dialect_table(NULL);

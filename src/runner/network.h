@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one permission that needs the user's word. `mortise run` asks for it; the other commands go without. */
+/* The network is the one permission that the user must grant. `mortise run` asks for it; other commands run
+ * the plugin without it. */
 #ifndef MOR_RUNNER_NETWORK_H
 #define MOR_RUNNER_NETWORK_H
 
@@ -8,12 +9,12 @@
 #include "manifest/manifest.h"
 #include "store/approval.h"
 
-/* Does the manifest of a Sunscreen plugin ask for it? What the user has written, in --set or a file of their own, needs no
- * second word. */
+/* Does the manifest of a Sunscreen plugin ask for the network? If the user has allowed it in --set or in
+ * their own file, we do not ask again. */
 bool mor_network_asked(const struct mor_manifest *manifest);
-/* What there is to be granted; borrows the manifest's texts. */
+/* What the user would grant. The texts belong to the manifest. */
 struct mor_approval mor_network_approval(const struct mor_manifest *manifest);
-/* It asks for it, and nobody has granted it. */
+/* The plugin asks for the network, and nobody has granted it. */
 bool mor_network_withheld(const struct mor_manifest *manifest);
 
 #endif

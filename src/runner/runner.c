@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the options of the command line to a host and its plugins. Options that have a name in mortise.toml
- * become settings, so that there is one way in which the library is configured, not two.
+ * Turns command-line options into a host and its plugins. An option with a name in mortise.toml becomes a
+ * setting, so that there is only one way to configure the library.
  */
 #include "runner/runner.h"
 
@@ -17,9 +17,9 @@
 #include "runner/network.h"
 #include "runner/watch.h"
 
-/* ---- what the options amount to ---- */
+/* ---- from options to settings ---- */
 
-/* "section." and the rest of the text are put together here and live as long as the runner. */
+/* "section." and the rest are joined here. The text lives as long as the runner. */
 int mor_runner_set(struct mor_runner *s, const char *section, const char *rest, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -49,14 +49,14 @@ static int take_timeout(struct mor_runner *s, const char *word, mortise_error *e
 	return 0;
 }
 
-/* --unconfined is never refused, and never silent: whoever reads the log later must see it. */
+/* --unconfined is always accepted and always warns: a person who reads the log later must see it. */
 static int take_sandbox(struct mor_runner *s, mortise_error *err)
 {
 	const struct mor_plugin_args *args = s->args;
 	int r = 0;
 
 	if (args->unconfined) {
-		mor_note(s->console, "%swarning%s: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever "
+		mor_note(s->console, "%swarning%s: --unconfined: no permission of the plugin is enforced; it may do whatever "
 			 "you may", mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console));
 		r = mor_runner_set(s, "sandbox.", "unconfined=true", err);
 	}
@@ -69,7 +69,7 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 	return r;
 }
 
-/* --set first, the options that stand for a setting after it: who types --timeout beside --set means it. */
+/* --set comes first, then the options that stand for a setting, so that --timeout wins over --set. */
 static int take_settings(struct mor_runner *s, mortise_error *err)
 {
 	const struct mor_plugin_args *args = s->args;
@@ -91,7 +91,7 @@ static int take_settings(struct mor_runner *s, mortise_error *err)
 	return r < 0 ? r : take_sandbox(s, err);
 }
 
-/* Nothing given is not the same as {}: then the configuration files alone decide. */
+/* No --config is not the same as {}: without it, only the configuration files decide. */
 static int take_config(struct mor_runner *s, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
@@ -109,16 +109,16 @@ static int take_config(struct mor_runner *s, mortise_error *err)
 	return s->config ? 0 : mor_fail_memory(err);
 }
 
-/* Judged before a host exists, so that a slip of the pen costs nothing. */
+/* Checked before a host exists, so that a typing mistake costs nothing. */
 static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 {
 	if (args->clean_env && args->inherit_env)
-		return mor_fail(err, MORTISE_EINVAL, "--clean-env and --inherit-env exclude each other");
+		return mor_fail(err, MORTISE_EINVAL, "--clean-env and --inherit-env cannot be used together");
 	for (size_t i = 0; i < args->env.count; i++)
 		if (*args->env.item[i] == '=' || *args->env.item[i] == '\0')
 			return mor_fail(err, MORTISE_EINVAL, "--env \"%s\": expected NAME or NAME=VALUE", args->env.item[i]);
 	if (args->confine && args->level && strcmp(args->level, "guarded") == 0)
-		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded exclude each other");
+		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded cannot be used together");
 	if (args->dialect && !mor_dialect_exists(args->dialect))
 		return mor_dialect_unknown(args->dialect, err);
 	return 0;
@@ -151,7 +151,7 @@ int mor_runner_open(struct mor_runner *runner, struct mor_console *console, cons
 	return 0;
 }
 
-/* Also after mor_runner_open() has failed, and on one that was never opened. */
+/* Works also after mor_runner_open() has failed, or was never called. */
 void mor_runner_close(struct mor_runner *runner)
 {
 	mor_signals_host(NULL);
@@ -171,7 +171,7 @@ int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, con
 	return mor_manifest_load(&query, ret, err);
 }
 
-/* What cannot be read is not judged here: the host will say what is wrong with it. */
+/* An unreadable manifest is not an error here: the host will report it. */
 static bool lacks_grant(const struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
 {
 	struct mor_manifest *own = NULL;
@@ -184,13 +184,13 @@ static bool lacks_grant(const struct mor_runner *s, const char *path, const stru
 	return lacks;
 }
 
-/* Only `mortise run` asks; whoever else starts such a plugin has not been told what it could send. */
+/* Only `mortise run` asks the user. With other commands the user has not seen what the plugin could send. */
 static void withhold_network(struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
 {
 	if (s->args->unconfined || !path || !lacks_grant(s, path, resolved))
 		return;
 	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
-		mor_note(s->console, "%swarning%s: %s asks for the network, and nobody has granted it: it goes without ('mortise run' asks)",
+		mor_note(s->console, "%swarning%s: %s asks for the network, but nobody has granted it: it runs without ('mortise run' can grant it)",
 			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
 }
 
@@ -215,7 +215,7 @@ void mor_runner_plugin_options(struct mor_runner *runner, const char *path, cons
 	};
 }
 
-/* A signal between the look at the count and the wait is not lost: its handler has made the host's
+/* A signal between the check of the count and the wait is not lost: its handler has made the host's
  * descriptor readable. */
 int mor_runner_run(struct mor_runner *runner, mor_done_fn *done, void *arg)
 {
@@ -227,7 +227,7 @@ int mor_runner_run(struct mor_runner *runner, mor_done_fn *done, void *arg)
 	return 0;
 }
 
-/* Where nothing runs and nothing is about to. */
+/* True if nothing runs and nothing will start soon. */
 static bool at_rest(mortise_plugin *plugin)
 {
 	int state = mortise_plugin_state(plugin);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For people who want to see: without --verbose and --show-wire a run that goes well is silent. Whatever
- * comes from a plugin is made printable first.
+ * Prints what happens for people who want to see it. Without --verbose and --show-wire a run without errors
+ * is silent. Everything from a plugin is made printable first.
  */
 #include "runner/watch.h"
 
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "console/console.h"
 
-#define WIRE_SHOWN 4096 /* bytes of a message without --verbose: files travel inside them */
+#define WIRE_SHOWN 4096 /* bytes shown of a message without --verbose: a message can hold whole files */
 
 static const char *printable(const char *text, char *out, size_t size)
 {
@@ -33,7 +33,8 @@ static void tell_state(struct mor_console *console, const char *name, const mort
 		 *why ? " (" : "", why, *why ? ")" : "");
 }
 
-/* Without --verbose: what a plugin says against itself, and, to whoever asked for the letter, what breaks it. */
+/* Without --verbose we show what a plugin reports about its own errors. With --strict we also show breaches
+ * of the protocol. */
 bool mor_watch_shows(const struct mor_console *console, const mortise_event *event)
 {
 	if (console->verbose)
@@ -43,7 +44,7 @@ bool mor_watch_shows(const struct mor_console *console, const mortise_event *eve
 	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
 }
 
-/* The workers of a pool all say the same: once is enough. */
+/* All workers of a pool say the same, so it is shown once. */
 static bool is_told(struct mor_console *console, const char *name, const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325;
@@ -70,7 +71,7 @@ static void warn(struct mor_console *console, const char *name, const mortise_ev
 			 event->type == MORTISE_EVENT_HEALTH ? "health: " : "", shown);
 }
 
-/* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
+/* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
 void mor_watch_event(const mortise_event *event, void *arg)
 {
 	struct mor_console *console = arg;
@@ -88,7 +89,7 @@ void mor_watch_event(const mortise_event *event, void *arg)
 	case MORTISE_EVENT_NOTE:
 		tell_note(console, name, event);
 		break;
-	case MORTISE_EVENT_VIOLATION: /* in words it comes once, with what fails */
+	case MORTISE_EVENT_VIOLATION: /* the text comes once, with the error */
 		mor_note(console, "%s: %.*s", name, (int)event->params.len, event->params.text);
 		break;
 	case MORTISE_EVENT_STDERR:
@@ -109,7 +110,7 @@ void mor_watch_frame(const mortise_tap_frame *frame, void *arg)
 
 	mor_buf_text(&line, frame->direction == MORTISE_TO_PLUGIN ? "> " : "< ");
 	for (size_t i = 0; i < shown; i++) {
-		/* A terminal must not be steered by what a plugin sends. */
+		/* A plugin must not be able to send control sequences to the terminal. */
 		unsigned char byte = (unsigned char)body.ptr[i];
 
 		mor_buf_byte(&line, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin does, told on stderr: --verbose and --show-wire. `arg` is the struct mor_console. */
+/* Shows on stderr what a plugin does: --verbose and --show-wire. `arg` is the struct mor_console. */
 #ifndef MOR_RUNNER_WATCH_H
 #define MOR_RUNNER_WATCH_H
 

@@ -34,7 +34,7 @@ static int hash_manifest(const struct mor_approval *a, char out[MOR_DIGEST_SIZE]
 	return 0;
 }
 
-/* What the approval is about; its hash is the file's name. */
+/* What the approval covers. Its hash is the name of the file. */
 static int write_subject(const struct mor_approval *a, struct mor_buf *out, mortise_error *err)
 {
 	struct mor_writer w = { .out = out };
@@ -112,7 +112,7 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 	return mor_json_equal(mor_doc_root(have), mor_doc_root(want));
 }
 
-/* A half-written approval must not be found. */
+/* Nobody must find a half-written approval. */
 static int write_file(const char *path, struct mor_slice text, mortise_error *err)
 {
 	struct mor_outfile file;

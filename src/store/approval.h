@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a user has granted to a plugin, remembered: for one directory and one set of permissions, which is name, version
- * and the manifest's bytes. Change any of them and the question is asked again. One file per approval, below
- * $XDG_STATE_HOME/mortise/approvals (~/.local/state), for this user only.
+ * Remembers what a user has granted to a plugin: for one directory and one set of permissions, which is
+ * name, version and the manifest's bytes. If any of them changes, the user is asked again. One file per
+ * approval, below $XDG_STATE_HOME/mortise/approvals (~/.local/state), for this user only.
  */
 #ifndef MOR_STORE_APPROVAL_H
 #define MOR_STORE_APPROVAL_H
@@ -10,17 +10,17 @@
 #include <mortise/mortise.h>
 
 struct mor_approval {
-	const char *directory;   /* absolute: where the plugin lies                  */
+	const char *directory;   /* absolute path of the plugin */
 	const char *name, *version;
 	const char *manifest;    /* path of the file that asks                       */
 	const char *permission;  /* "network"                                        */
 	const char *state_home;  /* NULL: $XDG_STATE_HOME, else ~/.local/state        */
 };
 
-/* 1: granted; 0: not; or a status with err: the manifest cannot be read, out of memory. A file that is damaged grants
- * nothing. */
+/* 1: granted; 0: not; or a status with err: the manifest cannot be read, out of memory. A damaged file
+ * grants nothing. */
 int mor_approval_find(const struct mor_approval *approval, mortise_error *err);
-/* Remembers it. MORTISE_ESYSTEM names the place where that failed. */
+/* Remembers the approval. MORTISE_ESYSTEM names the place where that failed. */
 int mor_approval_grant(const struct mor_approval *approval, mortise_error *err);
 
 #endif

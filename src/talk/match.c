@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of the .talk format: JSON in which $names and `...` stand bare. */
+/* Patterns of the .talk format: JSON with bare $names and `...`. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ static void var_free(struct mor_talk_var *var)
 	mor_free(var);
 }
 
-/* Unbinds what was bound since `first` was the first. */
+/* Removes the bindings made since `first` was the first. */
 static void vars_cut(struct mor_talk_vars *vars, const struct mor_talk_var *first)
 {
 	while (vars->first != first) {
@@ -38,7 +38,7 @@ void mor_talk_vars_fini(struct mor_talk_vars *vars)
 	vars_cut(vars, NULL);
 }
 
-/* A later binding of the same name stands before the earlier one. */
+/* A later binding of the same name comes before the earlier one. */
 struct mor_slice mor_talk_var_get(const struct mor_talk_vars *vars, struct mor_slice name)
 {
 	for (const struct mor_talk_var *var = vars->first; var; var = var->next)
@@ -86,7 +86,7 @@ static bool dots_at(struct mor_slice text, size_t at)
 	return text.len - at >= 3 && memcmp(text.ptr + at, "...", 3) == 0;
 }
 
-/* The piece at *pos, which moves behind it. Text runs as far as it is plain JSON. */
+/* The piece at *pos, which moves past it. Text goes on as long as it is plain JSON. */
 static enum piece next_piece(struct mor_slice pattern, size_t *pos, struct mor_slice *ret)
 {
 	size_t start = *pos, i = start;
@@ -113,8 +113,8 @@ static enum piece next_piece(struct mor_slice pattern, size_t *pos, struct mor_s
 
 /* ---- A pattern as a tree ---- */
 
-/* Names and dots become strings that begin with this character. No other string of a pattern may: that
- * is checked, so a marker is never mistaken. */
+/* Names and dots become strings that begin with this character. Other strings of a pattern must not begin
+ * with it. That is checked, so a marker is always clear. */
 #define MARKER "\\u0001"
 #define MARKER_BYTE '\x01'
 
@@ -131,7 +131,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The first byte at or behind pos that is no blank; NUL at the end. */
+/* The first byte at or after pos that is not a blank; NUL at the end. */
 static char next_byte(struct mor_slice pattern, size_t pos)
 {
 	while (pos < pattern.len && is_space(pattern.ptr[pos]))
@@ -139,7 +139,7 @@ static char next_byte(struct mor_slice pattern, size_t pos)
 	return pos < pattern.len ? pattern.ptr[pos] : '\0';
 }
 
-/* Whether dots behind `before` stand where a member would: then they need a value to be JSON. */
+/* Are the dots after `before` in the place of a member? Then they need a value to be JSON. */
 static bool member_place(struct mor_slice before, char next)
 {
 	size_t i = before.len;
@@ -194,11 +194,11 @@ int mor_talk_check(struct mor_slice pattern, mortise_error *err)
 
 struct match {
 	struct mor_talk_vars *vars;
-	struct mor_buf path; /* JSON pointer of where we are */
+	struct mor_buf path; /* JSON pointer of the present place */
 	mortise_error *err;
 };
 
-/* The name behind a marker, "..." included; {NULL, 0} for any other value. */
+/* The name after a marker, also "..."; {NULL, 0} for any other value. */
 static struct mor_slice marker_of(struct mor_slice text)
 {
 	if (text.len == 0 || text.ptr[0] != MARKER_BYTE)
@@ -219,7 +219,7 @@ static int differ(struct match *match, const char *what)
 			match->path.len ? match->path.data : "message", what);
 }
 
-/* One line, not escaped as an excerpt would be: it is JSON, and people compare it by eye. */
+/* One line, not escaped like an excerpt: it is JSON, and people compare it by eye. */
 static void show_value(const struct mor_value *value, char *out, size_t size)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -240,7 +240,7 @@ static void show_value(const struct mor_value *value, char *out, size_t size)
 	memcpy(out + cut, "...", 4);
 }
 
-/* An expected object or array has markers in it, so only its type is told. */
+/* An expected object or array has markers in it, so only its type is shown. */
 static int differ_values(struct match *match, const struct mor_value *expected, bool bound,
 			 const struct mor_value *actual)
 {
@@ -335,7 +335,7 @@ static int match_array(struct match *match, const struct mor_value *pattern, con
 	while (r == 0 && mor_json_next(&want)) {
 		char text[24];
 
-		/* Only as the last element do the dots stand for any number of values. */
+		/* The dots stand for any number of values only as the last element. */
 		if (--left == 0 && is_dots(mor_json_string(want.value)))
 			return 0;
 		snprintf(text, sizeof(text), "%zu", index++);
@@ -351,7 +351,7 @@ static int match_array(struct match *match, const struct mor_value *pattern, con
 	return r;
 }
 
-/* Recursion is bounded by the depth at which the pattern was parsed. */
+/* The recursion is limited by the depth limit of the pattern's parser. */
 static int match_value(struct match *match, const struct mor_value *pattern, const struct mor_value *actual)
 {
 	enum mor_json_type type = mor_json_type(pattern);

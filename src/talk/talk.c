@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading and writing .talk files. A script is kept as one copy of its text: steps are slices of it, raw bytes
- * are unescaped in place, and the two names of the first line are closed with a NUL over the blank behind them.
+ * Reads and writes .talk files. A script is kept as one copy of its text: steps are slices of it, raw bytes
+ * are unescaped in place, and the two names of the first line are ended with a NUL in place of the blank
+ * after them.
  */
 #include "talk/talk.h"
 
@@ -13,7 +14,7 @@
 #include "wire/framing.h"
 #include "wire/json.h"
 
-/* Marks by which a line begins. The longer of two that begin alike stands first. */
+/* The marks at the beginning of a line. If two begin alike, the longer one comes first. */
 static const struct mark {
 	const char *text;
 	enum mor_talk_step_kind kind;
@@ -40,7 +41,7 @@ static struct mor_slice trim(struct mor_slice text)
 	return text;
 }
 
-/* The next word of *text, which moves behind it. */
+/* The next word of *text, which moves past it. */
 static struct mor_slice take_word(struct mor_slice *text)
 {
 	struct mor_slice word = trim(*text);
@@ -54,7 +55,7 @@ static struct mor_slice take_word(struct mor_slice *text)
 
 /* ---- Raw bytes ---- */
 
-/* One C escape, p behind the backslash. Returns how many characters it took, 0 if it is none. */
+/* One C escape, p after the backslash. Returns the number of characters used, 0 if it is not an escape. */
 static size_t take_escape(const char *p, size_t len, char *ret)
 {
 	static const char shorts[] = "n\nr\rt\ta\ab\bf\fv\v\\\\\"\"''";
@@ -79,7 +80,7 @@ static size_t take_escape(const char *p, size_t len, char *ret)
 	return 0;
 }
 
-/* In place: the bytes are never more than their text. */
+/* In place: the bytes are never longer than their text. */
 static bool unescape_text(struct mor_slice *text, char *memory)
 {
 	size_t from = 0, to = 0;
@@ -105,7 +106,7 @@ static void write_raw(struct mor_buf *out, struct mor_slice bytes)
 {
 	for (size_t i = 0; i < bytes.len; i++) {
 		unsigned char c = (unsigned char)bytes.ptr[i];
-		/* A blank at the end would be lost on the way through an editor. */
+		/* A blank at the end of a line could be lost in an editor. */
 		bool last_blank = c == ' ' && i + 1 == bytes.len;
 
 		if (c == '\n')
@@ -133,7 +134,7 @@ static int bad_line(struct talk_parser *parser, const char *what)
 	return mor_fail(parser->err, MORTISE_EMANIFEST, "line %u: %s", parser->line, what);
 }
 
-/* A word of the talk's own memory as a text: what follows it is a blank or the line's end, so it can go. */
+/* A word in the talk's own memory as a text. A blank or the line's end follows it, and can be overwritten. */
 static char *seal(struct mor_slice word)
 {
 	char *text = (char *)(uintptr_t)word.ptr;
@@ -208,7 +209,7 @@ static int parse_json(struct talk_parser *parser, struct mor_talk_step *step)
 		     : 0;
 }
 
-/* What stands behind the mark, by the mark. */
+/* What follows each mark. */
 static int parse_rest(struct talk_parser *parser, struct mor_talk_step *step)
 {
 	switch (step->kind) {

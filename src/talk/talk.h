@@ -49,9 +49,9 @@ enum mor_talk_step_kind {
 struct mor_talk_step {
 	enum mor_talk_step_kind kind;
 	unsigned line;          /* in the file, from 1                                                */
-	struct mor_slice text;  /* what stands after the mark (raw kinds: unescaped bytes)            */
+	struct mor_slice text;  /* the text after the mark (raw kinds: unescaped bytes) */
 	uint32_t ms;
-	int exit_code, signal;  /* EXIT: one of them; the other is -1                                 */
+	int exit_code, signal;  /* EXIT: one of them is set; the other is -1 */
 };
 
 struct mor_talk {
@@ -59,7 +59,7 @@ struct mor_talk {
 	char *framing; /* or NULL */
 	struct mor_talk_step *steps;
 	size_t count;
-	char *memory; /* what the steps' slices point into */
+	char *memory; /* the memory behind the steps' slices */
 };
 
 /* 0, MORTISE_ENOMEM or MORTISE_EMANIFEST with "line N: ...". */
@@ -68,9 +68,9 @@ void mor_talk_fini(struct mor_talk *talk);
 
 /* The line of the first `* greets` or `* greeted`; 0: there is none, and no greeting is needed. */
 unsigned mor_talk_greeted_at(const struct mor_talk *talk);
-/* Puts the steps of `greeting`, a script of the same dialect, in the place of every `* greets` and `* greeted`. They
- * carry the line of the act. `greeting` must live as long as `talk`. 0, MORTISE_ENOMEM or MORTISE_EMANIFEST; then
- * `talk` is as it was. */
+/* Replaces every `* greets` and `* greeted` by the steps of `greeting`, a script of the same dialect. They
+ * get the line number of the replaced step. `greeting` must live as long as `talk`. 0, MORTISE_ENOMEM or
+ * MORTISE_EMANIFEST; then `talk` is unchanged. */
 int mor_talk_greet(struct mor_talk *talk, const struct mor_talk *greeting, mortise_error *err);
 
 /* Bindings of $names to JSON texts, for one run of a script. */
@@ -82,15 +82,15 @@ void mor_talk_vars_fini(struct mor_talk_vars *vars);
 struct mor_slice mor_talk_var_get(const struct mor_talk_vars *vars, struct mor_slice name);
 int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct mor_slice json);
 
-/* 0, or MORTISE_EPROTO when the pattern is no JSON with names and dots in it. */
+/* 0, or MORTISE_EPROTO if the pattern is not JSON with names and dots in it. */
 int mor_talk_check(struct mor_slice pattern, mortise_error *err);
-/* Does `actual` (JSON) fit `pattern`? Binds free names. 0, MORTISE_EPROTO with the JSON pointer of the
+/* Does `actual` (JSON) match `pattern`? Binds free names. 0, MORTISE_EPROTO with the JSON pointer of the
  * first difference in err ("/params/x: expected 1, got 2"), or MORTISE_ENOMEM. A failure binds nothing. */
 int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars, mortise_error *err);
-/* The pattern as JSON text with every bound name replaced; an unbound name is an error, and so is `...`
+/* The pattern as JSON text with every bound name replaced. An unbound name or `...` is an error
  * (MORTISE_EPROTO; nothing is appended then). */
 int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out, mortise_error *err);
-/* Writing a script: one step as a line. Raw bytes are escaped; in the others newlines become blanks. */
+/* Writes one step of a script as a line. Raw bytes are escaped; in the others newlines become blanks. */
 int mor_talk_write(struct mor_buf *out, enum mor_talk_step_kind kind, struct mor_slice text);
 
 #endif

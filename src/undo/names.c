@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is to tell of an undoing: which names, what became of them, and copies of what stays. See play.h. */
+/* The report of an undo: which names, what happened to them, and copies of what is left. See play.h. */
 #include "undo/play.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int by_path(const void *a, const void *b)
 	return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Each name that the entries have, with whether it existed before. */
+/* Each name in the entries, and whether it existed before. */
 static size_t list_names(const struct mor_undo_list *list, struct mor_undo_told *names)
 {
 	size_t count = 0;
@@ -83,7 +83,8 @@ static struct mor_undo_told *name_of(const struct mor_undo_playing *play, const 
 	return NULL;
 }
 
-/* One that stays as it is. Of several reasons the last in time is told; of several contents the first. */
+/* A name that stays as it is. The last of several reasons is reported; the first of several contents is
+ * copied. */
 void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path, const char *why)
 {
 	bool held = (entry->kind == MOR_UNDO_CHANGED || entry->kind == MOR_UNDO_REMOVED) && S_ISREG(entry->mode);
@@ -110,7 +111,7 @@ static int make_way(int dir, const char *path, int *ret, const char **ret_name)
 		char part[NAME_MAX + 1];
 
 		if ((size_t)(slash - path) > NAME_MAX)
-			slash = path + NAME_MAX; /* never: it was a name */
+			slash = path + NAME_MAX; /* cannot happen: it was a name */
 		memcpy(part, path, (size_t)(slash - path));
 		part[slash - path] = 0;
 		next = mor_dir_make_open(at, part, 0700, O_PATH, NULL);
@@ -157,7 +158,7 @@ static int extract(struct mor_undo_playing *play, const struct mor_undo_entry *e
 
 /* ---- telling ---- */
 
-/* What a person would say that happened: temporary files that came and went are nothing. */
+/* The result as a person would describe it: temporary files that came and went do not count. */
 void mor_undo_tell(struct mor_undo_playing *play)
 {
 	for (size_t i = 0; i < play->name_count; i++) {

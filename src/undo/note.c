@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Noting what the broker is about to do. See undo.h.
+ * Notes what the broker will do. See undo.h.
  *
- * Who wrote a file is told by counting: inotify reports every close of a descriptor that could write. The plugin's own we
- * have opened ourselves, so when it is dead there must be no more closes than that. All but the counting is the broker's one
- * thread, and, when that has ended, the guardian's first, which counts.
+ * To know who wrote a file, we count: inotify reports every close of a descriptor that could write. We
+ * opened the plugin's descriptors ourselves. So when it is dead, there must be no more closes than that.
+ * Everything except the counting runs in the broker's only thread and, after its end, in the guardian's
+ * first thread, which counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +26,12 @@
 
 struct mor_undo_known {
 	struct mor_undo_id id;
-	char *path;             /* today; NULL: it is gone, or has no name */
-	uint64_t copy, bytes;   /* saved: what it held, and since when     */
+	char *path;             /* its present name; NULL: it is gone, or has no name */
+	uint64_t copy, bytes;   /* saved: its first content, and since when */
 	int64_t atime_ns, mtime_ns;
-	uint32_t opens;         /* by us, to be written                    */
+	uint32_t opens;         /* opened by us for writing */
 	int32_t watch;          /* -1: none                                */
-	bool ours, saved;       /* made by the plugin; what it held is in the journal */
+	bool ours, saved;       /* made by the plugin; its content is in the journal */
 };
 
 bool mor_undo_covers(const struct mor_undo *undo, const char *where)
@@ -63,7 +64,7 @@ static struct mor_undo_known *know(struct mor_undo *undo, const struct mor_undo_
 	if (known && known->path)
 		return known;
 	copy = mor_strdup(path);
-	if (known && copy) { /* one without a name has got one */
+	if (known && copy) { /* an unnamed file has got a name */
 		known->path = copy;
 		return known;
 	}
@@ -120,8 +121,8 @@ static int make_counter(struct mor_undo *undo, size_t watch)
 	return 0;
 }
 
-/* IN_OPEN only keeps two closes from becoming one event. Where there is no watch to be had, only what is written after the
- * plugin's end is noticed. */
+/* IN_OPEN only prevents that two closes become one event. Without a watch, we notice only what is written
+ * after the plugin's end. */
 static void watch(struct mor_undo *undo, struct mor_undo_known *known, int fd)
 {
 	char name[32];
@@ -141,7 +142,7 @@ static void watch(struct mor_undo *undo, struct mor_undo_known *known, int fd)
 
 struct draft {
 	const char *path, *other;
-	struct mor_undo_entry entry; /* texts apart */
+	struct mor_undo_entry entry; /* without the texts */
 };
 
 static int append(struct mor_undo *undo, struct draft *draft)
@@ -152,7 +153,7 @@ static int append(struct mor_undo *undo, struct draft *draft)
 	return status;
 }
 
-/* Said once: the first is what the plugin stumbled over. It has room of its own. */
+/* Reported once: the first one is what stopped the plugin. It has its own space. */
 static int refuse_change(struct mor_undo *undo, const char *where, int error)
 {
 	struct draft draft = { .path = below_workspace(undo, where), .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
@@ -164,7 +165,7 @@ static int refuse_change(struct mor_undo *undo, const char *where, int error)
 
 static int have_room(struct mor_undo *undo, const char *where)
 {
-	/* What is known grows without entries, too: by files that never get a name. */
+	/* The list also grows without entries: by files that never get a name. */
 	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ? 0 : refuse_change(undo, where, EDQUOT);
 }
 
@@ -179,7 +180,7 @@ static int note(struct mor_undo *undo, const char *where, struct draft *draft)
 	return status;
 }
 
-/* At t1 the guardian has a user namespace with one user and one group: all others look alike there. */
+/* At t1 the guardian has a user namespace with one user and one group: all others look the same there. */
 static bool are_mapped(struct mor_undo *undo)
 {
 	char map[64] = "";
@@ -218,7 +219,7 @@ void mor_undo_take_back(struct mor_undo *undo, struct mor_undo_mark mark)
 	if (!undo || mark.entries == undo->entries)
 		return;
 	if (ftruncate(undo->store.journal, (off_t)mark.journal_end) < 0)
-		return; /* then it stays, and is found not to have come to pass */
+		return; /* then the entry stays, and undoing finds that the change was not made */
 	undo->journal_end = mark.journal_end;
 	undo->copies_end = mark.copies_end;
 	undo->entries = mark.entries;
@@ -291,7 +292,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	return status;
 }
 
-/* Every time, not only the first: what comes between two changes of a mode may need the one in between. */
+/* Every time, not only the first: a step between two changes of a mode may need the mode between them. */
 int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 {
 	struct mor_undo_look look;
@@ -303,7 +304,7 @@ int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !look.links)
 		return status;
-	if (!know(undo, &look.id, below_workspace(undo, where))) /* for how its mode is left */
+	if (!know(undo, &look.id, below_workspace(undo, where))) /* to know the mode at the end */
 		return -ENOMEM;
 	describe_entry(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
 	return note(undo, where, &draft);
@@ -319,7 +320,7 @@ static int read_link(int parent, const char *name, char text[PATH_MAX])
 	return 0;
 }
 
-/* What the file held first, saved now or before. */
+/* The first content of the file, saved now or before. */
 static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look,
 			struct mor_undo_entry *entry)
 {
@@ -356,13 +357,13 @@ static int note_removal(struct mor_undo *undo, const char *where, int parent, co
 	if (status < 0)
 		return status;
 	describe_entry(undo, &draft.entry, MOR_UNDO_REMOVED, look);
-	/* What the plugin has made need not come back, nor what it did to it before. But through its directories other things may
-	 * have gone, and must go back that way. */
+	/* What the plugin made need not come back, and its earlier changes neither. But other things may
+	 * have gone through its directories, and must go back the same way. */
 	draft.entry.ours = !S_ISDIR(look->mode) && is_ours(undo, &look->id);
 	if (draft.entry.ours && look->links == 1)
 		draft.entry.kind = MOR_UNDO_GONE;
 	else if (draft.entry.ours)
-		draft.entry.bytes = 0; /* if it cannot be linked again, something must be there that goes back its way */
+		draft.entry.bytes = 0; /* if it cannot be linked again, a file must exist that can go back */
 	else if (S_ISREG(look->mode))
 		status = keep_content(undo, where, parent, name, look, &draft.entry);
 	else if (S_ISLNK(look->mode))
@@ -418,10 +419,10 @@ static void rename_to(struct mor_undo_known *known, const char *path)
 	char *copy = mor_strdup(path);
 
 	mor_free(known->path);
-	known->path = copy; /* none: then how it is left will not be known */
+	known->path = copy; /* no entry: then its final state is not known */
 }
 
-/* Of a file with a second name the new one is the one that stays: link and unlink are a rename of old. */
+/* If a file has a second name, the new name stays: link and unlink are a rename of the old one. */
 int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const char *name, const char *source)
 {
 	struct mor_undo_known *known;
@@ -457,7 +458,7 @@ void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const
 	known->path = NULL;
 }
 
-/* A directory's files move with it. */
+/* The files of a directory move with it. */
 static bool move_known(struct mor_undo_known *known, const char *from, const char *to)
 {
 	char path[2 * PATH_MAX];
@@ -530,7 +531,7 @@ static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
 	struct draft draft = { .path = known->path };
 
 	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 || !mor_undo_same(&look.id, &known->id))
-		return 0; /* then its absence is what undoing will meet */
+		return 0; /* then undoing finds that it does not exist */
 	describe_entry(undo, &draft.entry, MOR_UNDO_LEFT, &look);
 	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;
 	return append(undo, &draft);

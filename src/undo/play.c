@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Undoing, from the journal's end to its beginning. See undo.h. */
+/* Undoes the journal, from its end to its beginning. See undo.h. */
 #include "undo/play.h"
 
 #include <errno.h>
@@ -15,17 +15,17 @@
 #include "base/fd.h"
 
 #define NONE UINT32_MAX
-#define SEARCH_MAX 200000 /* looks for second names of files, in all: then they become files of their own */
+#define SEARCH_MAX 200000 /* total limit of searches for second names; after it, they become separate files */
 #define FOREIGN "somebody else has changed it since"
-#define ANOTHER "there is another one by that name since"
-#define UNKNOWN "how the plugin left it is not known"
+#define ANOTHER "another file has this name now"
+#define UNKNOWN "its state at the plugin's end is not known"
 
-/* How it was left, and, from when we have touched it ourselves, how we left it. */
+/* Its state at the plugin's end, and, after we have changed it, our own state. */
 struct mor_undo_state {
 	uint64_t bytes;
 	int64_t mtime_ns;
 	uint32_t mode;
-	bool foreign, gone; /* gone: the plugin has removed what it had made */
+	bool foreign, gone; /* gone: the plugin made it and removed it again */
 };
 
 static void leave_for(struct mor_undo_playing *play, const struct mor_undo_entry *entry, int error)
@@ -69,7 +69,7 @@ int mor_undo_go_to(const struct mor_undo_playing *play, const char *path, struct
 	return status;
 }
 
-/* A handle of what was looked at. */
+/* A handle of the thing that was checked. */
 static int hold(const struct mor_undo_place *place)
 {
 	struct mor_undo_look look;
@@ -95,7 +95,7 @@ static int open_held(int fd, int flags)
 	return again < 0 ? -errno : again;
 }
 
-/* ---- who is who ---- */
+/* ---- identities ---- */
 
 static const struct mor_undo_id *today(const struct mor_undo_playing *play, const struct mor_undo_id *id)
 {
@@ -106,7 +106,7 @@ static const struct mor_undo_id *today(const struct mor_undo_playing *play, cons
 
 static bool is_it(const struct mor_undo_playing *play, const struct mor_undo_place *place, const struct mor_undo_id *id)
 {
-	/* Of a file with two names one may have been made anew, and the other is the old one still. */
+	/* If a file had two names, one may be a new copy, while the other is still the old file. */
 	return place->there && (mor_undo_same(&place->look.id, id) || mor_undo_same(&place->look.id, today(play, id)));
 }
 
@@ -146,12 +146,12 @@ static bool is_gone(struct mor_undo_playing *play, const struct mor_undo_id *id)
 	return state && state->gone;
 }
 
-/* Why a file's content is not ours to touch; NULL: it is. */
+/* The reason why we must not change the file's content; NULL: we may. */
 static const char *why_not(struct mor_undo_playing *play, const struct mor_undo_id *id, const struct mor_undo_look *now)
 {
 	const struct mor_undo_state *state = state_of(play, id);
 
-	if (!state) /* the guardian was killed, or the name that it knew is gone and another one is left */
+	if (!state) /* the guardian was killed, or its name for the file is gone and another is left */
 		return NULL;
 	return state->foreign || state->bytes != now->bytes || state->mtime_ns != now->mtime_ns ? FOREIGN : NULL;
 }
@@ -222,11 +222,11 @@ static int restore(struct mor_undo_playing *play, const struct mor_undo_entry *e
 	fd = open_held(handle, O_WRONLY);
 	status = fd < 0 ? fd : mor_undo_fill(play, fd, entry);
 	if (fd >= 0)
-		close(fd); /* before the times: closing may write */
+		close(fd); /* before the times are set: closing may write */
 	if (status == 0)
 		status = set_times(handle, entry);
 	close(handle);
-	/* What was made anew is another thing: the old one may still be there, by another name. */
+	/* A new copy is another thing: the old one may still exist under another name. */
 	return status < 0 || !mor_undo_same(&at->look.id, &entry->id) ? status : set_state(play, &entry->id, &now);
 }
 
@@ -239,10 +239,10 @@ static int undo_changed(struct mor_undo_playing *play, const struct mor_undo_ent
 		mor_undo_leave(play, entry, mor_undo_path(entry), at->there ? ANOTHER : "somebody else has removed it since");
 		return 0;
 	}
-	why = anew ? NULL : why_not(play, &entry->id, &at->look); /* made anew it has what it first held */
+	why = anew ? NULL : why_not(play, &entry->id, &at->look); /* the new copy has the first content */
 	if (!why) {
 		if (anew && at->look.links < entry->links)
-			mor_undo_leave(play, entry, mor_undo_path(entry), "a second name of it, somewhere, keeps what was written");
+			mor_undo_leave(play, entry, mor_undo_path(entry), "a second name of it, in another place, keeps what was written");
 		return restore(play, entry, at);
 	}
 	mor_undo_leave(play, entry, mor_undo_path(entry), why);
@@ -298,18 +298,18 @@ static int make_anew(struct mor_undo_playing *play, const struct mor_undo_entry 
 	case S_IFIFO:
 		return mkfifoat(at->parent, at->name, 0600) < 0 ? -errno : 0;
 	default:
-		return -EOPNOTSUPP; /* sockets and devices: whoever had them makes them */
+		return -EOPNOTSUPP; /* sockets and devices: their owner must make them again */
 	}
 }
 
-/* Another owner only root can give back, and a group that is not known is left to the directory's set-group-id bit. */
+/* Only root can give a file to another owner. An unknown group is left to the directory's set-group-id bit. */
 static int give_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, int fd, const struct mor_undo_look *now)
 {
 	uid_t uid = entry->uid == now->uid || entry->uid == MOR_UNDO_ID_UNKNOWN ? (uid_t)-1 : entry->uid;
 	gid_t gid = entry->gid == now->gid || entry->gid == MOR_UNDO_ID_UNKNOWN ? (gid_t)-1 : entry->gid;
 
 	if (entry->uid == MOR_UNDO_ID_UNKNOWN)
-		mor_undo_leave(play, entry, mor_undo_path(entry), "it is back, but it was another user's");
+		mor_undo_leave(play, entry, mor_undo_path(entry), "it is back, but it belonged to another user");
 	if (uid == (uid_t)-1 && gid == (gid_t)-1)
 		return 0;
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
@@ -331,7 +331,8 @@ static int dress(struct mor_undo_playing *play, const struct mor_undo_entry *ent
 	return status;
 }
 
-/* A file may live on under a name that the plugin gave it: then the removed one is its second name again. 1: it is. */
+/* A file may still exist under a name that the plugin gave it. Then the removed name becomes its second name
+ * again. 1: it does. */
 static int link_again(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_place *at)
 {
 	int done = 0;
@@ -352,7 +353,7 @@ static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_ent
 {
 	int status;
 
-	if (is_it(play, at, &entry->id)) /* it never came to pass */
+	if (is_it(play, at, &entry->id)) /* the change was never made */
 		return 0;
 	if (at->there) {
 		mor_undo_leave(play, entry, mor_undo_path(entry), ANOTHER);
@@ -368,7 +369,7 @@ static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_ent
 	return status < 0 ? status : dress(play, entry, at);
 }
 
-/* What is at `now` was at `old`. */
+/* The thing at `now` was at `old` before. */
 static int move_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_id *id,
 		     struct mor_undo_place *now, struct mor_undo_place *old)
 {
@@ -384,7 +385,7 @@ static int move_back(struct mor_undo_playing *play, const struct mor_undo_entry 
 static int swap_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at,
 		     struct mor_undo_place *to)
 {
-	if (is_gone(play, &entry->id)) /* then the other one is all that is to be moved */
+	if (is_gone(play, &entry->id)) /* then only the other one must be moved */
 		return is_gone(play, &entry->id2) ? 0 : move_back(play, entry, &entry->id2, at, to);
 	if (is_gone(play, &entry->id2))
 		return move_back(play, entry, &entry->id, to, at);
@@ -395,7 +396,7 @@ static int swap_back(struct mor_undo_playing *play, const struct mor_undo_entry 
 	return 0;
 }
 
-/* And swapped. Where it is in its old place already it never came to pass, or somebody has moved it back. */
+/* And swapped. If it is already in its old place, the swap was never made, or somebody has moved it back. */
 static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
 {
 	struct mor_undo_place to;
@@ -449,7 +450,7 @@ static void undo_one(struct mor_undo_playing *play, const struct mor_undo_entry 
 		status = deeds[entry->kind](play, entry, &at);
 		mor_fd_close(&at.parent);
 	}
-	/* What was made in a directory that is gone went with it. */
+	/* Things made in a directory that is gone are gone with it. */
 	if (entry->kind == MOR_UNDO_MADE && (status == -ENOENT || status == -ENOTDIR || status == -ELOOP))
 		return;
 	if (status < 0)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the two files that undo: play.c does it, names.c knows what there is to tell. */
+/* Shared by the two files that undo: play.c does it, names.c makes the report. */
 #ifndef MOR_UNDO_PLAY_H
 #define MOR_UNDO_PLAY_H
 
 #include "undo/undo.h"
 
-struct mor_undo_state; /* of a thing; see play.c */
+struct mor_undo_state; /* state of a thing; see play.c */
 
-/* One name that the entries have. */
+/* One name in the entries. */
 struct mor_undo_told {
 	const char *path;
 	size_t order;
 	bool existed, there;               /* before the first of them; after the last */
-	const char *why;                   /* it stays as it is                        */
-	const struct mor_undo_entry *held; /* with what it held before                 */
+	const char *why;                   /* it stays as it is */
+	const struct mor_undo_entry *held; /* with its earlier content */
 };
 
 struct mor_undo_playing {
@@ -24,7 +24,7 @@ struct mor_undo_playing {
 	int root;
 	struct mor_undo_map state_of, anew_of; /* -> states; -> anew */
 	struct mor_undo_state *states;
-	struct mor_undo_id *anew;              /* what was removed is another thing when it has been made anew */
+	struct mor_undo_id *anew;              /* a removed thing that was made again is another thing */
 	size_t state_count, state_room, anew_count, anew_room;
 	struct mor_undo_told *names;           /* sorted */
 	size_t name_count, searched;
@@ -38,17 +38,17 @@ struct mor_undo_place {
 	struct mor_undo_look look;
 };
 
-/* 0: place->there tells whether it is, and parent is to be closed. A directory on the way that is gone, or has become a link,
- * is an error. */
+/* 0: place->there says whether it exists; close parent. A missing directory in the path, or one that has
+ * become a link, is an error. */
 int mor_undo_go_to(const struct mor_undo_playing *play, const char *path, struct mor_undo_place *place);
-/* What the file of the entry held, into a file that is as long as it then. 0 or -errno. */
+/* Writes the saved content of the entry's file into a file, which gets its length. 0 or -errno. */
 int mor_undo_fill(const struct mor_undo_playing *play, int fd, const struct mor_undo_entry *entry);
 
-/* Every name, before anything is undone. 0 or -ENOMEM. */
+/* Collects every name, before anything is undone. 0 or -ENOMEM. */
 int mor_undo_gather(struct mor_undo_playing *play);
 /* This one stays as it is. */
 void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path, const char *why);
-/* All is undone that could be: counts, and tells what was left. */
+/* Everything possible is undone: counts, and reports what is left. */
 void mor_undo_tell(struct mor_undo_playing *play);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the tree.
+ * See scratch.h. No stdio and no opendir: the guardian stays small, and the plugin chose the shape of the
+ * tree.
  *
- * Who made one keeps a shared lock on it (flock), in a descriptor that no plugin gets; the kernel drops it with the last
- * of our processes, however that ends. One that can be locked exclusively is nobody's, or was made a moment ago and its
- * maker has not come to lock it yet: sweeps leave the young alone.
+ * The maker of a directory keeps a shared lock on it (flock), in a descriptor that no plugin gets. The
+ * kernel drops the lock with the last of our processes. A directory that can be locked exclusively belongs
+ * to nobody, or it is so new that its maker has not locked it yet: so sweeps skip young ones.
  */
 #include "undo/scratch.h"
 
@@ -32,8 +33,8 @@
 
 /* ---- making ---- */
 
-/* Between mkdir and flock somebody's sweep may take it for left behind where the clock was set: then another name is tried.
- * A file system that knows no locks is none for sweeps either. -EAGAIN: it is gone, or will be. */
+/* If the clock was changed, another process's sweep may remove it between mkdir and flock: then we try
+ * another name. On a file system without locks, sweeps do nothing either. -EAGAIN: it is gone, or will be. */
 static int keep_from_sweeps(const struct mor_scratch *scratch)
 {
 	struct stat st;
@@ -82,12 +83,12 @@ int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 struct removal {
 	int top;
 	unsigned moved;
-	unsigned left; /* entries that may still be removed */
+	unsigned left; /* number of entries that may still be removed */
 };
 
 static bool empty_directory(struct removal *removal, int dir, int depth);
 
-/* One entry. false: it would not go. */
+/* Removes one entry. false: it could not be removed. */
 static bool remove_entry(struct removal *removal, int dir, const char *name, int depth)
 {
 	char other[32];
@@ -103,9 +104,10 @@ static bool remove_entry(struct removal *removal, int dir, const char *name, int
 		return false;
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
 		return true;
-	if (depth == DEPTH_MAX) { /* too deep for our descriptors: lift it, the top's loop will come to it */
+	/* too deep for our descriptors: move it to the top, where the loop will find it */
+	if (depth == DEPTH_MAX) {
 		snprintf(other, sizeof(other), ".lifted-%u", removal->moved++);
-		(void)fchmodat(dir, name, 0700, 0); /* its ".." changes: that is a write to it */
+		(void)fchmodat(dir, name, 0700, 0); /* its ".." changes, so we need write permission on it */
 		return renameat(dir, name, removal->top, other) == 0;
 	}
 	fd = openat(dir, name, OPEN_FLAGS);
@@ -119,7 +121,7 @@ static bool remove_entry(struct removal *removal, int dir, const char *name, int
 	return done && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
-/* Reads from the start again after every batch, since removing shifts what is left. */
+/* Reads from the start again after every batch, because removing moves the rest. */
 static bool empty_directory(struct removal *removal, int dir, int depth)
 {
 	char batch[1024] __attribute__((aligned(8)));
@@ -177,7 +179,7 @@ static bool is_name(const char *name)
 	       mor_hex_count(name + len) == DIGITS;
 }
 
-/* Of this user; never by a link. scratch->dir stays -1 where it is not. */
+/* Only of this user, and never through a link. Otherwise scratch->dir stays -1. */
 static void open_own(struct mor_scratch *scratch, const char *name, struct stat *ret)
 {
 	memcpy(scratch->name, name, sizeof(PREFIX) + DIGITS);
@@ -203,8 +205,9 @@ void mor_scratch_drop(const char *path)
 
 /* ---- sweeping ---- */
 
-/* What one start does at most. 0.2 us for each name in the parent would be a fifth of a start where there are many
- * (750: 0.2 ms warm, 0.4 cold): such a parent is gone through by one start in 32 only, and to its end. */
+/* The limit of work for one start. At 0.2 us per name, a parent with many names would take a fifth of a
+ * start (750 names: 0.2 ms warm, 0.4 cold). Such a parent is read by only one start in 32, but then to its
+ * end. */
 #define CROWDED 4096 /* bytes, as stat tells it */
 #define SELDOM 32
 #define BATCH 32768
@@ -212,7 +215,7 @@ void mor_scratch_drop(const char *path)
 #define LOOK_AT 16
 #define REMOVE 1000
 
-/* Changed within the last second. A time to come is no sign of youth: the plugin may have set it. */
+/* Changed within the last second. A time in the future does not count as young: the plugin may have set it. */
 static bool is_young(const struct stat *st)
 {
 	struct timespec now;
@@ -234,7 +237,7 @@ static void sweep_one(int parent, const char *name, unsigned *left)
 	mor_fd_close(&scratch.dir);
 }
 
-/* Some of those that are named like ours, from a random one on: most belong to somebody who lives. */
+/* Some of the directories with our names, from a random one on: most belong to living processes. */
 static void sweep_batch(int parent, const char *batch, long size, unsigned from, unsigned *left)
 {
 	const char *names[BATCH / 48]; /* no record of such a name is shorter */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The private directory of a confined plugin: made before the start, removed with all that is in it. By the guardian, by
- * the host if the guardian has been killed, or by the next confined start of the same user if both have. */
+/* The private directory of a confined plugin: made before the start, removed with its contents. The guardian
+ * removes it; or the host, if the guardian was killed; or the next confined start of the same user, if both
+ * were. */
 #ifndef MOR_UNDO_SCRATCH_H
 #define MOR_UNDO_SCRATCH_H
 
@@ -17,12 +18,13 @@ struct mor_scratch {
 
 /* A new one below `parent`, mode 0700. 0 or -errno. */
 int mor_scratch_make(struct mor_scratch *scratch, const char *parent);
-/* Whatever is in there, however deep: never follows a link, never needs more than a few descriptors. */
+/* Removes everything in it, at any depth. Never follows a link, and needs only a few descriptors. */
 void mor_scratch_remove(struct mor_scratch *scratch);
-/* Removes the one that the guardian told of (STARTED), for a guardian that was killed. No-op if it is not one of ours, or
- * is gone. */
+/* Removes the directory that the guardian reported (STARTED), after the guardian was killed. Does nothing if
+ * it is not ours or is gone. */
 void mor_scratch_drop(const char *path);
-/* Removes what of this user's below `parent` nobody alive has made. A bounded piece of it: the rest is for later starts. */
+/* Removes this user's directories below `parent` whose makers are dead. Only a limited number: later starts
+ * remove the rest. */
 void mor_scratch_sweep(const char *parent);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's two files, and what noting and undoing share. See undo.h. */
+/* The two files of the store, and what noting and undoing share. See undo.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "undo/undo.h"
 
 #define HEAD_MAX (2u * PATH_MAX)
-#define JOURNAL_MAX ((off_t)1 << 30) /* far beyond what MOR_UNDO_ENTRIES come to */
+#define JOURNAL_MAX ((off_t)1 << 30) /* far more than MOR_UNDO_ENTRIES need */
 #define COPY_PIECE ((uint64_t)8 << 20)
 
 /* ---- files ---- */
@@ -42,7 +42,7 @@ bool mor_undo_same(const struct mor_undo_id *a, const struct mor_undo_id *b)
 	return a->inode == b->inode && a->device == b->device && a->born_ns == b->born_ns;
 }
 
-/* Where the kernel has no way between the two file systems. */
+/* Used if the kernel cannot copy between the two file systems. */
 static int copy_by_hand(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes)
 {
 	char block[16 * 1024];
@@ -53,7 +53,7 @@ static int copy_by_hand(int from, uint64_t from_at, int to, uint64_t to_at, uint
 
 		if (got < 0)
 			return -errno;
-		if (got == 0) /* it was cut short meanwhile: what is missing are zeros */
+		if (got == 0) /* it was shortened meanwhile: the missing part is zeros */
 			return 0;
 		while (done < (size_t)got) {
 			ssize_t put = pwrite(to, block + done, (size_t)got - done, (off_t)(to_at + done));
@@ -76,7 +76,7 @@ int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t b
 		uint64_t part = bytes < COPY_PIECE ? bytes : COPY_PIECE;
 		ssize_t done = copy_file_range(from, &in, to, &out, (size_t)part, 0);
 
-		if (done == 0) /* some file systems of the kernel's say so of every file */
+		if (done == 0) /* some kernel file systems say this for every file */
 			status = copy_by_hand(from, from_at, to, to_at, part);
 		else if (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
 			status = copy_by_hand(from, from_at, to, to_at, part);
@@ -98,7 +98,7 @@ const char *mor_undo_other(const struct mor_undo_entry *entry)
 	return entry->texts + strlen(entry->texts) + 1;
 }
 
-/* FNV-1a: against halves and old blocks after a power cut, not against anybody. */
+/* FNV-1a: finds half-written and old blocks after a power cut; it is no protection against attackers. */
 uint32_t mor_undo_check(const struct mor_undo_entry *entry)
 {
 	const unsigned char *bytes = (const unsigned char *)entry;
@@ -261,7 +261,7 @@ int mor_undo_store_make(struct mor_undo_store *store, const char *dir, const cha
 	store->head->device = look.id.device;
 	store->head->inode = look.id.inode;
 	point(store);
-	/* The lock first: what has a head and no lock was left behind. */
+	/* The lock comes first: a store with a head but without a lock was left behind. */
 	if (flock(store->journal, LOCK_SH | LOCK_NB) < 0)
 		return -errno;
 	return pwrite(store->journal, store->head, store->head->size, 0) == (ssize_t)store->head->size ? 0 : -ENOSPC;

@@ -28,13 +28,13 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Beyond these a change is refused (EDQUOT), and the journal says so. */
-#define MOR_UNDO_BYTES ((uint64_t)1 << 30) /* of copies  */
+/* Beyond these limits a change is refused (EDQUOT), and the journal says so. */
+#define MOR_UNDO_BYTES ((uint64_t)1 << 30) /* bytes of copies */
 #define MOR_UNDO_ENTRIES 100000u
 
 #define MOR_UNDO_JOURNAL "journal"
 #define MOR_UNDO_COPIES "copies"
-#define MOR_UNDO_FILES "files" /* what a file held that could not be undone, under its own name */
+#define MOR_UNDO_FILES "files" /* contents of files that could not be undone, under their own names */
 
 /* ---- the format ---- */
 
@@ -47,41 +47,42 @@ struct mor_undo_head {
 	uint32_t version, size;  /* of the head with its texts, a multiple of 8 */
 	uint64_t device, inode;  /* of the workspace                            */
 	int64_t made_s;          /* when, in seconds since 1970                 */
-	char texts[];            /* the workspace, without links; whose run it is */
+	char texts[];            /* the workspace, without links; the name of the run */
 };
 
-/* The same file as long as all three are the same: numbers alone are used again. */
+/* The same file as long as all three are equal: inode numbers alone are used again. */
 struct mor_undo_id {
 	uint64_t device, inode;
-	int64_t born_ns; /* 0 where the file system does not know */
+	int64_t born_ns; /* 0 if the file system does not know */
 };
 
 enum mor_undo_kind {
-	MOR_UNDO_MADE = 1, /* id: what is there since; other: the name that it had before, of a file with two         */
+	MOR_UNDO_MADE = 1, /* id: the new thing; other: its earlier name, for a file with two names */
 	MOR_UNDO_CHANGED,  /* id: the file, before it was first opened to be written; copy, bytes, times              */
 	MOR_UNDO_ATTRS,    /* id, mode and times, before they were first changed                                      */
-	MOR_UNDO_REMOVED,  /* id, and all that is needed to make it anew; other: a link's text                        */
-	MOR_UNDO_MOVED,    /* id: what is now called `other`                                                          */
+	MOR_UNDO_REMOVED,  /* id, and everything needed to make it again; other: a link's text */
+	MOR_UNDO_MOVED,    /* id: the thing that is now called `other` */
 	MOR_UNDO_SWAPPED,  /* id was called `path`, id2 `other`; now it is the other way round                        */
-	MOR_UNDO_GONE,     /* id, which the plugin had made, is no more                                               */
+	MOR_UNDO_GONE,     /* id, which the plugin had made, is gone */
 	MOR_UNDO_LEFT,     /* at the end: bytes, mtime and mode of id as the plugin left it; foreign                   */
-	MOR_UNDO_REFUSED,  /* error: a change of `path` that could not be saved was not allowed                       */
-	MOR_UNDO_END,      /* every LEFT is there                                                                     */
-	MOR_UNDO_TOLD      /* undone by the guardian: `path` is a line for whoever comes next                         */
+	MOR_UNDO_REFUSED,  /* error: a change of `path` was refused because it could not be saved */
+	MOR_UNDO_END,      /* every LEFT is written */
+	MOR_UNDO_TOLD      /* undone by the guardian: `path` is a line for the next reader */
 };
 
 struct mor_undo_entry {
-	uint32_t kind, size;    /* with its texts, a multiple of 8     */
-	uint32_t check, mode;   /* check: of all of it, with 0 in here */
+	uint32_t kind, size;    /* size with its texts, a multiple of 8 */
+	uint32_t check, mode;   /* check: checksum of the entry, with 0 in this field */
 	struct mor_undo_id id, id2;
 	uint32_t uid, gid;      /* MOR_UNDO_ID_UNKNOWN: the guardian's user namespace does not have it */
 	int64_t atime_ns, mtime_ns;
-	uint64_t copy, bytes;   /* where in the copies                 */
-	uint64_t links;         /* names that it had                   */
+	uint64_t copy, bytes;   /* offset in the copies */
+	uint64_t links;         /* number of its names */
 	int32_t error;
-	uint16_t foreign;       /* LEFT: somebody else has written it, too */
-	uint16_t ours;          /* REMOVED: a name of what the plugin has made itself and that has another one */
-	char texts[];           /* path, other: below the workspace, "" is itself; each with NUL */
+	uint16_t foreign;       /* LEFT: somebody else has also written to it */
+	uint16_t ours;          /* REMOVED: one name of a file that the plugin made and that has another name */
+	/* path, other: below the workspace, "" is the workspace itself; each with NUL */
+	char texts[];
 };
 
 static inline const char *mor_undo_path(const struct mor_undo_entry *entry)
@@ -90,18 +91,18 @@ static inline const char *mor_undo_path(const struct mor_undo_entry *entry)
 }
 const char *mor_undo_other(const struct mor_undo_entry *entry);
 
-/* What a name stands for. */
+/* The thing behind a name. */
 struct mor_undo_look {
 	struct mor_undo_id id;
 	uint32_t mode, uid, gid, links;
 	uint64_t bytes;
 	int64_t atime_ns, mtime_ns;
 };
-/* name "": of dir itself. Links are not followed. 0 or -errno. */
+/* name "": dir itself. Links are not followed. 0 or -errno. */
 int mor_undo_look(int dir, const char *name, struct mor_undo_look *ret);
 bool mor_undo_same(const struct mor_undo_id *a, const struct mor_undo_id *b);
-/* 0 or -errno. Both files are read and written at the places given; reflinks where the file system has them. `wanted` (may be
- * NULL) is asked now and then; false: -EINTR. */
+/* 0 or -errno. Copies between the given places of both files; uses reflinks if the file system has them.
+ * `wanted` (may be NULL) is asked from time to time; false: -EINTR. */
 typedef bool mor_undo_wanted_fn(void *arg);
 int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes, mor_undo_wanted_fn *wanted, void *arg);
 uint32_t mor_undo_check(const struct mor_undo_entry *entry);
@@ -122,23 +123,23 @@ void mor_undo_map_fini(struct mor_undo_map *map);
 
 struct mor_undo_store {
 	int dir, journal, copies;
-	struct mor_undo_head *head; /* ours */
-	const char *root, *name;    /* in it */
+	struct mor_undo_head *head; /* we own it */
+	const char *root, *name;    /* files in it */
 };
 /* clang-format off */
 #define MOR_UNDO_STORE_INIT { .dir = -1, .journal = -1, .copies = -1 }
 /* clang-format on */
 /* Makes the two files in `dir`, an empty directory, and holds a shared lock. 0 or -errno. */
 int mor_undo_store_make(struct mor_undo_store *store, const char *dir, const char *root, const char *name);
-/* Opens one that is there, and takes a lock: LOCK_SH, or LOCK_EX, with LOCK_NB: -EWOULDBLOCK where somebody has the other.
- * -EPROTO: it is none, or of another version. */
+/* Opens an existing store and takes a lock: LOCK_SH, or LOCK_EX. With LOCK_NB: -EWOULDBLOCK if another
+ * process has a conflicting lock. -EPROTO: not a store, or of another version. */
 int mor_undo_store_open(struct mor_undo_store *store, const char *dir, int lock);
 void mor_undo_store_fini(struct mor_undo_store *store);
 
-/* Appends one entry at *end, which moves on. 0 or -errno. For one thread at a time. */
+/* Appends one entry at *end, and moves *end. 0 or -errno. For one thread at a time. */
 int mor_undo_store_add(const struct mor_undo_store *store, uint64_t *end, const struct mor_undo_entry *entry, const char *path,
 		       const char *other);
-/* The journal's entries as far as they are whole. They lie in one block of memory. */
+/* The complete entries of the journal, in one block of memory. */
 struct mor_undo_list {
 	char *bytes;
 	const struct mor_undo_entry **entry;
@@ -152,18 +153,18 @@ void mor_undo_list_fini(struct mor_undo_list *list);
 struct mor_undo_known; /* a file that the plugin made or changed */
 struct mor_undo {
 	struct mor_undo_store store;
-	int root, watch;             /* O_PATH; inotify, -1: none to be had                       */
+	int root, watch;             /* O_PATH; inotify, -1: not available */
 	size_t root_len;
 	uint64_t journal_end, copies_end;
 	unsigned entries;
-	bool refused;                /* has been told                                              */
-	bool blind;                  /* events were lost: who wrote is not known                    */
+	bool refused;                /* has been reported */
+	bool blind;                  /* events were lost: we do not know who wrote */
 	int mapped;                  /* 1: some owners are not in our user namespace; -1: not known yet */
 	struct mor_undo_map index;
 	struct mor_undo_known *known;
 	size_t count, room;
 	pthread_mutex_t watch_gate;
-	uint32_t *closes;            /* by watch descriptor: by anybody who could write            */
+	uint32_t *closes;            /* by watch descriptor: closes by any process that could write */
 	size_t watch_room;
 	mor_undo_wanted_fn *wanted;  /* whether the caller still waits                             */
 	void *arg;
@@ -175,61 +176,63 @@ struct mor_undo {
 }
 /* clang-format on */
 
-/* `undo` may be NULL in all of these: then nothing is noted. `where` is a canonical name; what does not lie in the workspace
- * is nobody's business here. 0 or -errno: then the change must not be made. */
+/* `undo` may be NULL in all of these: then nothing is noted. `where` is a canonical name; names outside the
+ * workspace are ignored. 0 or -errno: then the change must not be made. */
 int mor_undo_begin(struct mor_undo *undo, const char *dir);
 bool mor_undo_covers(const struct mor_undo *undo, const char *where);
-/* Of what is going to be done. `fd` is a handle of the thing. */
+/* Before a change. `fd` is a handle of the thing. */
 int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd);
 int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd);
 int mor_undo_before_remove(struct mor_undo *undo, const char *where, int parent, const char *name);
-/* flags: of renameat2. -EXDEV: one of them lies in the workspace and the other does not. */
+/* flags: those of renameat2. -EXDEV: only one of the two names is in the workspace. */
 struct mor_undo_name {
 	const char *where, *name;
 	int parent;
 };
 int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from, const struct mor_undo_name *to, unsigned flags);
-/* Whether one more can be noted: before something new is made. */
+/* Is there room for one more entry? Call it before something new is made. */
 int mor_undo_before_make(struct mor_undo *undo, const char *where);
-/* What was noted last did not come to pass: back to where the journal was. */
+/* The last noted change was not made: the journal goes back to its earlier end. */
 struct mor_undo_mark {
 	uint64_t journal_end, copies_end;
 	unsigned entries;
 };
 struct mor_undo_mark mor_undo_mark(const struct mor_undo *undo);
 void mor_undo_take_back(struct mor_undo *undo, struct mor_undo_mark mark);
-/* It is done. Made: by its name in its directory; source: what it is a second name of, or NULL. Removed and moved: what is
- * known of it follows. */
+/* After a change. Made: its name in its directory; source: the file that gets a second name, or NULL.
+ * Removed and moved: our records of it are updated. */
 int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const char *name, const char *source);
 void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const char *where);
 void mor_undo_moved(struct mor_undo *undo, const char *from, const char *to, unsigned flags);
-/* We have opened it to be written, in the plugin's stead; unnamed: it has no name as yet (O_TMPFILE). */
+/* We have opened it for writing, for the plugin; unnamed: it has no name yet (O_TMPFILE). */
 void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unnamed);
-/* undo->watch is readable. For another thread than all the others: events that wait become one. */
+/* undo->watch is readable. Call it from a separate thread: otherwise waiting events are merged into one. */
 void mor_undo_hear(struct mor_undo *undo);
-/* The plugin is dead: how it left things. */
+/* The plugin is dead: notes the final state of things. */
 int mor_undo_end(struct mor_undo *undo);
-/* ... and so is the host: undoes by itself, if nobody else has the lock, and leaves in the journal what it has to tell. */
+/* ... and the host is dead too: undoes the changes if nobody else has the lock, and leaves its report in the
+ * journal. */
 void mor_undo_alone(struct mor_undo *undo);
 void mor_undo_fini(struct mor_undo *undo);
 
 /* ---- undoing (library and guardian; play.c) ---- */
 
 struct mor_undo_result {
-	unsigned changed, created, removed; /* files, links and directories by name, that are as they were again */
+	unsigned changed, created, removed; /* files, links and directories by name that are as before */
 	unsigned left;
 };
 struct mor_undo_player {
-	bool only_tell; /* nothing is undone: all that was changed is left                           */
-	bool extract;   /* what a file held that is left goes to the store's files                   */
-	/* One that stays as it is, and why; copy: where what it held before has been put, or NULL. May be NULL. */
+	bool only_tell; /* undo nothing: keep all changes */
+	bool extract;   /* save contents of files that are left to the store's files */
+	/* A name that stays as it is, and why; copy: where its earlier content was put, or NULL. May be
+	 * NULL. */
 	void (*on_left)(void *arg, const char *path, const char *why, const char *copy);
-	/* A change that was refused while it ran. May be NULL. */
+	/* A change that was refused during the run. May be NULL. */
 	void (*on_refused)(void *arg, const char *path, int error);
 	void *arg;
 };
-/* The caller has the lock, and has had one since the plugin ran, or there is an END: what has no LEFT is taken to be as the
- * plugin left it. 0 or -errno: it could not even begin. */
+/* The caller has the lock, and has had one since the plugin ran, or there is an END. Things without LEFT are
+ * taken to be as the plugin left them. 0 or -errno: it could not begin. */
 int mor_undo_play(const struct mor_undo_store *store, const struct mor_undo_player *player, struct mor_undo_result *ret);
 /* "3 files changed, 1 created" */
 #define MOR_UNDO_SUMMARY 80

@@ -39,8 +39,8 @@ static int digit_of(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters into up to three bytes; `pad` of the characters are '='. Bits that no encoder sets
- * (behind the last byte) must be zero, so that one content has one text. */
+/* Four characters into up to three bytes; `pad` of the characters are '='. Unused bits after the last byte
+ * must be zero, so that one content has only one text. */
 static bool decode_group(const char *from, unsigned pad, char *to)
 {
 	unsigned bits = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other direction of framing.h: bodies -> frames. */
+/* The other direction of framing.h: from bodies to frames. */
 #include <string.h>
 
 #include <mortise/mortise.h>
 
 #include "wire/framing.h"
 
-/* By hand: printf would cost more than all the rest of sending a message. */
+/* By hand: printf would cost more than the rest of sending a message. */
 static size_t put_length(char *to, const char *before, size_t number, const char *after)
 {
 	char digits[20], *start = to;
@@ -49,7 +49,7 @@ int mor_enframe(enum mor_framing framing, struct mor_slice body, struct mor_buf 
 	mor_buf_append(out, head, len);
 	mor_buf_slice(out, body);
 	mor_buf_text(out, tail);
-	/* Half a frame would spoil the stream for good. */
+	/* Half a frame would destroy the stream for good. */
 	if (out->status)
 		out->len = before;
 	return out->status;

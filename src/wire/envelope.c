@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two halves. The scan walks the frame once and only collects: six slices, and the id as soon as it is seen.
- * The judging looks at those slices and decides what kind of message they make. A fault of the text is told by
- * byte, a fault of the message by JSON pointer; the first wins over the second, whatever their order.
+ * Two halves. The scan walks over the frame once and only collects: six slices, and the id as soon as it is
+ * seen. The judging looks at those slices and decides what kind of message they make. A fault in the text is
+ * reported by byte, a fault in the message by JSON pointer. The first kind wins over the second, in any
+ * order.
  */
 #include "wire/envelope.h"
 
@@ -15,13 +16,13 @@ enum member { M_JSONRPC, M_ID, M_METHOD, M_PARAMS, M_RESULT, M_ERROR, MEMBERS };
 
 static const char *const names[MEMBERS] = { "jsonrpc", "id", "method", "params", "result", "error" };
 
-/* A message under way: the members' texts. ptr NULL: not seen. */
+/* A message that is being read: the members' texts. ptr NULL: not seen. */
 struct envelope {
 	struct mor_slice member[MEMBERS];
 	bool method_escaped;
 };
 
-/* By length first: most foreign keys fall out there. */
+/* The length is compared first: most foreign keys differ there. */
 static enum member member_of(struct mor_slice key)
 {
 	switch (key.len) {
@@ -41,9 +42,9 @@ static enum member member_of(struct mor_slice key)
 	}
 }
 
-#define ESCAPED_MOST 6 /* bytes that one character of a name can be spelt with */
+#define ESCAPED_MOST 6 /* the most bytes that one character of a name can need */
 
-/* What a key or a value with escapes says, where it is short enough to be a name of ours; else "". */
+/* The unescaped key or value, if it is short enough to be one of our names; else "". */
 struct plain_name {
 	char text[16];
 };
@@ -57,7 +58,7 @@ static struct plain_name unescape_name(struct mor_slice content)
 	return name;
 }
 
-/* The same for a key with an escape in it. Nobody writes such keys but those who test whether we can read. */
+/* The same for a key with an escape in it. Only tests write such keys. */
 static enum member member_of_escaped(struct mor_slice key)
 {
 	struct plain_name name = unescape_name(key);
@@ -65,7 +66,7 @@ static enum member member_of_escaped(struct mor_slice key)
 	return member_of(mor_slice_of(name.text));
 }
 
-/* What a JSON text is, by its first byte. */
+/* The type of a JSON text, by its first byte. */
 static enum mor_json_type json_type_of(struct mor_slice json)
 {
 	if (!json.ptr)
@@ -92,7 +93,7 @@ static bool is_null(struct mor_slice json)
 	return json_type_of(json) == MOR_JSON_NULL;
 }
 
-/* Small ids, which nearly all are, without a call. */
+/* Small ids without a call; nearly all ids are small. */
 static int64_t id_number(struct mor_slice id)
 {
 	int64_t value = 0;
@@ -127,7 +128,7 @@ static void set_id(struct mor_message *message, struct mor_slice id)
 	message->id = id;
 }
 
-/* One member, p at its key or a blank before it. Returns the position behind its value. */
+/* One member, p at its key or a blank before it. Returns the position after its value. */
 static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
 {
 	struct mor_slice key, text;
@@ -151,7 +152,7 @@ static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *
 	return p;
 }
 
-/* p at the '{'. Returns the position behind the '}'. */
+/* p at the '{'. Returns the position after the '}'. */
 static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
 {
 	mor_spot open = p;
@@ -183,7 +184,7 @@ static bool is_escaped_version(struct mor_slice json)
 	return strcmp(unescape_name((struct mor_slice){ json.ptr + 1, json.len - 2 }).text, "2.0") == 0;
 }
 
-/* The type of each member that is there. Null params count as absent: real peers send them. */
+/* Checks the type of each member that is there. Null params count as absent: real peers send them. */
 static int judge_types(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
 {
 	struct mor_slice *m = envelope->member;
@@ -203,7 +204,7 @@ static int judge_types(struct envelope *envelope, unsigned flags, struct mor_mes
 	return 0;
 }
 
-/* Nulls that stand in for absence, where the dialect's peers write them. */
+/* Nulls that mean "absent", if the dialect's peers write them. */
 static void drop_nulls(struct mor_slice *m)
 {
 	const struct mor_slice absent = { NULL, 0 };
@@ -253,7 +254,7 @@ static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_
 		return r;
 	if (flags & MOR_ENV_ERROR_NULL_OK) {
 		drop_nulls(m);
-		/* Alone, a null error says "no error": a reply without a result, if those are allowed. */
+		/* A null error alone means "no error": a reply without a result, if those are allowed. */
 		if (is_null(m[M_ERROR]) && flags & MOR_ENV_RESULT_OPTIONAL)
 			m[M_ERROR] = (struct mor_slice){ NULL, 0 };
 	}
@@ -262,7 +263,7 @@ static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_
 	return judge_reply(m, flags, message, err);
 }
 
-/* Member by member: for whole structs of this size compilers write "rep stos", whose start-up alone takes as
+/* Member by member: for whole structs of this size compilers use "rep stos", and its start alone takes as
  * long as a small message. */
 static void clear(struct envelope *envelope, struct mor_message *message)
 {
@@ -280,7 +281,7 @@ static void clear(struct envelope *envelope, struct mor_message *message)
 	message->params = message->result = message->error = message->whole = absent;
 }
 
-/* How nearly every result is written: by C programs and by Python's json. */
+/* The usual spellings of a result: by C programs and by Python's json. */
 static const struct usual {
 	const char *head, *middle;
 	unsigned char head_len, middle_len;
@@ -291,9 +292,10 @@ static const struct usual {
 	USUAL("{\"jsonrpc\":\"2.0\",\"id\":", ",\"result\":"),
 	USUAL("{\"jsonrpc\": \"2.0\", \"id\": ", ", \"result\": "),
 };
-#define USUAL_LEAST 64 /* shorter messages take the long way: the bounds below need not be asked for each byte */
+/* shorter messages take the slow way: so the code below need not check limits for each byte */
+#define USUAL_LEAST 64
 
-/* A result in one of the usual spellings, to the letter. False: take the long way, which finds out what it is. */
+/* A result in exactly one of the usual spellings. False: take the slow way, which finds out what it is. */
 static bool scan_usual(struct mor_scan *scan, struct mor_message *message)
 {
 	const struct usual *u = &usual[scan->begin[11] == ' '];
@@ -360,7 +362,7 @@ int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out)
 
 	if (r < 0)
 		return r;
-	/* What an escape stands for is never longer than the escape. */
+	/* An unescaped character is never longer than its escape. */
 	mor_scan_unescape(message->method, out->data, message->method.len + 1);
 	out->len = strlen(out->data);
 	message->method = mor_buf_view(out);
@@ -373,7 +375,7 @@ int mor_batch_next(struct mor_slice frame, size_t *pos, struct mor_slice *ret_el
 	struct mor_scan scan = mor_scan_init(frame, MOR_ENV_NAN, MOR_JSON_DEPTH_MAX);
 	mor_spot p = mor_scan_blanks(scan.begin + *pos, scan.end), end;
 
-	/* Behind an element stands ',' or ']'; at the start '['. */
+	/* After an element comes ',' or ']'; at the start '['. */
 	if (p == scan.end || *p == ']')
 		return 0;
 	p = mor_scan_blanks(p + 1, scan.end);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages out. Everything is appended in place; nothing is formatted twice. */
+/* Writes messages. Everything is appended in place; nothing is formatted twice. */
 #include "wire/envelope.h"
 
 #include <string.h>
 
 #define LITERAL(out, text) mor_buf_append((out), (text), sizeof(text) - 1)
 
-/* Digits at the end of the array; how many. printf costs more than the rest of a message. */
+/* Writes the digits at the end of the array; returns their number. printf costs more than the rest of a
+ * message. */
 static size_t format_int(int64_t number, char digits[24])
 {
 	char *p = digits + 24;
@@ -45,7 +46,7 @@ static char *copy_bytes(char *to, const char *from, size_t len)
 	return to + len;
 }
 
-/* Printable ASCII without quote and backslash stands in a JSON string as it is. */
+/* Printable ASCII except quote and backslash needs no escape in a JSON string. */
 static bool needs_no_escape(struct mor_slice text)
 {
 	unsigned odd = 0;
@@ -58,7 +59,7 @@ static bool needs_no_escape(struct mor_slice text)
 	return !odd;
 }
 
-/* The hot one: room is made once for everything, then bytes are only copied. */
+/* The hot path: room is made once for everything, then bytes are only copied. */
 int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, struct mor_slice params)
 {
 	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"", last[] = "\",\"params\":";

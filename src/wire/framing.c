@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a reader that is fed byte by byte says the same as one that sees everything: each verdict is decided by
- * the bytes from the window's beginning up to a place that those bytes themselves determine, and is given when
- * that place has been seen. Nothing behind it may count. So sizes of noise and of oversize lines are cut at
- * fixed places, never at the end of what happens to be there. The end of the stream may only settle what would
- * otherwise stay MORE. tests/fuzz/fuzz_framing.c holds us to it.
+ * A reader that gets single bytes must say the same as one that gets everything at once. So each verdict
+ * depends only on the bytes from the window's beginning up to a place that those bytes themselves fix, and
+ * it is given when that place has been seen. No later byte may count. So sizes of noise and of oversize
+ * lines are cut at fixed places, never at the present end of the data. The end of the stream may only decide
+ * what would otherwise stay MORE. tests/fuzz/fuzz_framing.c checks this.
  */
 #include "wire/framing.h"
 
@@ -30,13 +30,13 @@ int mor_framing_by_name(const char *name)
 
 void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags)
 {
-	/* A limit that no window can reach is none; sums with it would overflow. */
+	/* A limit that no window can reach means no limit; sums with it would overflow. */
 	if (limit > SIZE_MAX / 2)
 		limit = 0;
 	*deframer = (struct mor_deframer){ .framing = framing, .flags = flags, .limit = limit };
 }
 
-/* What the reader works on: the deframer and one call's arguments. */
+/* What the reader works on: the deframer and the arguments of one call. */
 struct header_look {
 	struct mor_deframer *d;
 	const char *window;
@@ -45,7 +45,7 @@ struct header_look {
 	struct mor_item *item;
 };
 
-/* ---- Verdicts. Each of them but MORE begins the next item afresh. ---- */
+/* ---- Verdicts. After each of them except MORE, a new item begins. ---- */
 
 static enum mor_item_kind say_more(const struct header_look *look, size_t scanned, size_t want)
 {
@@ -69,7 +69,7 @@ static enum mor_item_kind say_corrupt(const struct header_look *look, const char
 	return found_item(look, MOR_ITEM_CORRUPT, 0, look->len, look->len);
 }
 
-/* The first `used` bytes are no frame. */
+/* The first `used` bytes are not a frame. */
 static enum mor_item_kind say_noise(const struct header_look *look, size_t used)
 {
 	size_t len = used;
@@ -83,7 +83,7 @@ static enum mor_item_kind say_noise(const struct header_look *look, size_t used)
 
 /* ---- Parts that several framings share ---- */
 
-/* Index of the first newline; looks at no byte twice. SIZE_MAX: none so far. */
+/* Index of the first newline; no byte is read twice. SIZE_MAX: none so far. */
 static size_t find_newline(const struct header_look *look)
 {
 	size_t from = look->d->scanned;
@@ -92,7 +92,7 @@ static size_t find_newline(const struct header_look *look)
 	return found ? (size_t)(found - look->window) : SIZE_MAX;
 }
 
-/* Index of the first byte that is no blank, or MOR_NOISE_MAX; looks at no byte twice either. */
+/* Index of the first byte that is not a blank, or MOR_NOISE_MAX; no byte is read twice. */
 static size_t pass_blanks(const struct header_look *look)
 {
 	const char *w = look->window;
@@ -104,7 +104,7 @@ static size_t pass_blanks(const struct header_look *look)
 	return i;
 }
 
-/* The line at the beginning of the window is known to be no frame, whatever else it holds. */
+/* The line at the beginning of the window is known not to be a frame. */
 static enum mor_item_kind noise_line(const struct header_look *look, const char *why)
 {
 	size_t newline;
@@ -128,10 +128,10 @@ static size_t limit_of(const struct mor_deframer *deframer)
 	return deframer->limit ? deframer->limit : SIZE_MAX / 2;
 }
 
-/* A frame whose size stands before it in `head` bytes. */
+/* A frame whose size comes before it, in `head` bytes. */
 static enum mor_item_kind sized(const struct header_look *look, size_t head, uint64_t size)
 {
-	/* Who is strict wants to hear of it: an empty body is a frame, but no message. */
+	/* With STRICT it is reported: an empty body is a frame, but not a message. */
 	if (size == 0)
 		return found_item(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
 	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
@@ -167,8 +167,8 @@ static enum mor_item_kind skip_some(const struct header_look *look)
 
 /* ---- lines ---- */
 
-/* A line that begins like JSON. Whether it is too big is decided from its first limit + 2 bytes alone,
- * so the verdict does not depend on how much of it is here; a CR at the limit may still belong to the end. */
+/* A line that begins like JSON. Whether it is too big is decided from its first limit + 2 bytes, so that the
+ * verdict does not depend on how much is here. A CR at the limit may still belong to the line end. */
 static enum mor_item_kind json_line(const struct header_look *look)
 {
 	size_t limit = look->d->limit, newline = find_newline(look);
@@ -185,7 +185,7 @@ static enum mor_item_kind json_line(const struct header_look *look)
 	return found_item(look, MOR_ITEM_FRAME, 0, seen, newline + 1);
 }
 
-/* Brackets opened and closed by the bytes up to `end`, from where the last look left off. */
+/* Counts brackets opened and closed up to `end`, from the place of the last look. */
 static void count_brackets(const struct header_look *look, size_t end)
 {
 	struct mor_deframer *d = look->d;
@@ -206,7 +206,7 @@ static void count_brackets(const struct header_look *look, size_t end)
 	}
 }
 
-/* The first `len` bytes but for the blanks at their end. */
+/* The first `len` bytes without the blanks at their end. */
 static enum mor_item_kind whole_text(const struct header_look *look, size_t len, size_t used)
 {
 	const char *w = look->window;
@@ -216,8 +216,8 @@ static enum mor_item_kind whole_text(const struct header_look *look, size_t len,
 	return found_item(look, MOR_ITEM_FRAME, 0, len, used);
 }
 
-/* A JSON text over as many lines as its brackets need. A raw newline is no part of a string, so a quote that is left
- * open ends with its line. */
+/* A JSON text over as many lines as its brackets need. A string cannot contain a raw newline, so an open
+ * quote ends with its line. */
 static enum mor_item_kind json_text(const struct header_look *look)
 {
 	struct mor_deframer *d = look->d;
@@ -242,7 +242,8 @@ static enum mor_item_kind json_text(const struct header_look *look)
 		return say_more(look, look->len, 0);
 	if (d->depth == 0 && newline == SIZE_MAX)
 		return whole_text(look, look->len, look->len);
-	/* From now on each line by itself: to look for every bracket's end again would take time without bound. */
+	/* From now on each line alone: searching for the end of every bracket again could take unlimited
+	 * time. */
 	d->single = true;
 	d->scanned = 0;
 	newline = find_newline(look);
@@ -269,7 +270,7 @@ static enum mor_item_kind deframe_line(const struct header_look *look)
 
 #define MOST_DIGITS 19 /* every such number fits 64 bits */
 
-/* Wrong as soon as it shows, digit by digit: a newline that would end the tag may never come. */
+/* Wrong as soon as a digit shows it: the newline at the end may never come. */
 static enum mor_item_kind deframe_decimal(const struct header_look *look)
 {
 	static const char why[] = "length tag is no minimum-width decimal number";
@@ -303,19 +304,19 @@ static uint32_t be32_at(const char *p)
 	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Whether a body may begin so. memchr over the literal would take its NUL for a match. */
+/* Can a body begin with this byte? memchr over the literal would also match its NUL. */
 static bool body_begins(char c)
 {
 	return c == '{' || c == '[' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Bytes that a program prints: no controls but blanks and ESC, nothing that UTF-8 never has. */
+/* Bytes of printed text: no controls except blanks and ESC, and no byte that UTF-8 never has. */
 static bool is_text(unsigned char c)
 {
 	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' || c == '\r' || c == 0x1b;
 }
 
-/* Prints begin with no byte as low as this, headers of frames below 144 MiB do. */
+/* Printed text has no bytes this low, but headers of frames below 144 MiB begin with one. */
 static bool is_low(char c)
 {
 	return (unsigned char)c < 0x09;
@@ -326,7 +327,8 @@ static bool is_over(const struct header_look *look, uint32_t size)
 	return look->d->limit && size > look->d->limit;
 }
 
-/* Do these five bytes begin a frame? One over the limit must look like JSON at once, since it is skipped unseen. */
+/* Do these five bytes begin a frame? A frame over the limit must look like JSON at once, because it is
+ * skipped without reading it. */
 static bool begins_frame(const struct header_look *look, const char *w)
 {
 	uint32_t size = be32_at(w);
@@ -336,8 +338,8 @@ static bool begins_frame(const struct header_look *look, const char *w)
 	return is_over(look, size) ? w[4] == '{' || w[4] == '[' : body_begins(w[4]);
 }
 
-/* Four bytes that print are no length ("INFO[0000] up"). And a high first byte may be the end of a print without
- * newline, with the true header behind it: whoever reads "\n\0\0\1{{" wrongly skips 160 MB. */
+/* Four printable bytes are not a length ("INFO[0000] up"). And a high first byte may be the end of printed
+ * text without newline, with the real header after it: reading "\n\0\0\1{{" wrongly would skip 160 MB. */
 static bool is_high_header(const struct header_look *look, size_t len)
 {
 	const char *w = look->window;
@@ -350,8 +352,8 @@ static bool is_high_header(const struct header_look *look, size_t len)
 	return !text && begins_frame(look, w);
 }
 
-/* Noise from the window's first byte on: up to a header, a newline or the most that one item may hold. A
- * length of 0 is no header here: runs of zero bytes would end the noise too early and lose the frame. */
+/* Noise from the window's first byte: up to a header, a newline or the limit of one item. A length of 0 is
+ * not a header here: runs of zero bytes would end the noise too early and lose the frame. */
 static enum mor_item_kind be32_noise(const struct header_look *look)
 {
 	const char *w = look->window;
@@ -378,7 +380,7 @@ static enum mor_item_kind be32_noise(const struct header_look *look)
 static enum mor_item_kind deframe_be32(const struct header_look *look)
 {
 	const char *w = look->window;
-	size_t need = 8; /* what a high first byte takes to be judged */
+	size_t need = 8; /* bytes needed to judge a high first byte */
 	bool frame;
 
 	if (look->d->scanned) /* in the middle of noise */
@@ -393,7 +395,7 @@ static enum mor_item_kind deframe_be32(const struct header_look *look)
 			return look->at_eof ? say_corrupt(look, "truncated") : say_more(look, 0, need);
 		frame = begins_frame(look, w);
 	} else {
-		/* A byte that prints, and prints behind it: told at once, whatever follows. */
+		/* A printable byte, and printable bytes after it: reported at once. */
 		for (size_t i = 0, text = 0; i < look->len && i < 4; i++) {
 			text += is_text((unsigned char)w[i]);
 			if (text == 4)
@@ -411,11 +413,11 @@ static enum mor_item_kind deframe_be32(const struct header_look *look)
 struct block {
 	bool any;    /* a header line has been seen */
 	bool length; /* Content-Length among them */
-	bool bad;    /* and it was no number, or two of them differ */
+	bool bad;    /* and it was not a number, or two of them differ */
 	uint64_t size;
 };
 
-/* Length of the header's name when `line` is "name:...", else 0. */
+/* Length of the header's name if `line` is "name:...", else 0. */
 static size_t header_name(struct mor_slice line)
 {
 	static const char more[] = "!#$%&'*+-.^_`|~";
@@ -451,7 +453,7 @@ static void take_header(struct block *block, struct mor_slice line, size_t name)
 	block->size = size;
 }
 
-/* The block's end, or a line that spoils it: the first `used` bytes are no frame. */
+/* The end of the block, or a line that makes it invalid: the first `used` bytes are not a frame. */
 static enum mor_item_kind noise_block(const struct header_look *look, size_t used)
 {
 	if (look->d->flags & MOR_DEFRAME_STRICT)
@@ -459,7 +461,7 @@ static enum mor_item_kind noise_block(const struct header_look *look, size_t use
 	return say_noise(look, used);
 }
 
-/* The line that begins at `at` has no end yet. */
+/* The line that begins at `at` is not complete yet. */
 static enum mor_item_kind half_header(const struct header_look *look, const struct block *block, size_t at)
 {
 	struct mor_slice rest = { look->window + at, look->len - at };
@@ -471,14 +473,14 @@ static enum mor_item_kind half_header(const struct header_look *look, const stru
 	return noise_block(look, look->len);
 }
 
-/* A line of JSON among header lines is no header, and where such lines are taken it is not lost with them. */
+/* A line of JSON among header lines is not a header. If such lines are accepted, it must not be lost. */
 static bool ends_block(const struct header_look *look, size_t at)
 {
 	return at && at < look->len && (look->d->reads & 1u << MOR_FRAMING_LINES) &&
 	       (look->window[at] == '{' || look->window[at] == '[');
 }
 
-/* A block is small, so it is read again from its first byte each time. */
+/* A block is small, so it is read from its first byte each time. */
 static enum mor_item_kind deframe_headers(const struct header_look *look)
 {
 	struct block block = { 0 };
@@ -512,7 +514,7 @@ static enum mor_item_kind deframe_headers(const struct header_look *look)
 
 /* ---- several framings ---- */
 
-/* 1: they say so, 0: they do not, -1: not enough of them yet. */
+/* 1: yes, 0: no, -1: not enough bytes yet. */
 static int begins_headers(const struct header_look *look)
 {
 	static const char name[] = "content-length";
@@ -545,7 +547,7 @@ static int begins_be32(const struct header_look *look)
 	return look->window[0] == '\0';
 }
 
-/* The framing of what begins here, or -1: that cannot be told yet. */
+/* The framing of the next item, or -1: not known yet. */
 static int framing_of(const struct header_look *look)
 {
 	static int (*const begins[MOR_FRAMINGS])(const struct header_look *look) = {

@@ -31,35 +31,37 @@ enum mor_framing {
 	MOR_FRAMINGS
 };
 
-/* "lines", "decimal", "be32", "headers". mor_framing_by_name returns -1 for what is none. */
+/* "lines", "decimal", "be32", "headers". mor_framing_by_name returns -1 for other names. */
 const char *mor_framing_name(enum mor_framing framing);
 int mor_framing_by_name(const char *name);
 
 enum mor_item_kind {
-	MOR_ITEM_MORE,     /* not enough bytes yet; item.want is how many the window must hold to be worth
-			      another look, or 0 when unknown                                             */
+	MOR_ITEM_MORE,     /* not enough bytes yet; item.want is how many the window must hold before
+			        another look is useful, or 0 if unknown */
 	MOR_ITEM_FRAME,    /* item.body is one frame's body                                                */
-	MOR_ITEM_NOISE,    /* item.body is no frame: skip it and say so. Never inside a frame.             */
-	MOR_ITEM_TOO_BIG,  /* a frame over the limit begins. item.size is its declared size, 0 where the
-			      framing cannot know (lines). The reader then skips it by itself: `used` bytes now,
-			      and the rest as further items of kind MOR_ITEM_SKIP.                         */
-	MOR_ITEM_SKIP,     /* `used` bytes of an oversize frame, or of an endless line of noise, went by   */
-	MOR_ITEM_CORRUPT,  /* the stream cannot be followed any further (strict framings, or the end of the
-			      stream inside a frame: item.body is the rest). item.why says what is wrong.  */
+	MOR_ITEM_NOISE,    /* item.body is not a frame: skip it and report it. Never inside a frame. */
+	MOR_ITEM_TOO_BIG,  /* a frame over the limit begins. item.size is its declared size, 0 if the
+			        framing cannot know it (lines). The reader then skips it: `used` bytes now,
+			        and the rest as further items of kind MOR_ITEM_SKIP. */
+	MOR_ITEM_SKIP,     /* `used` bytes of an oversize frame, or of an endless line of noise, were skipped */
+	MOR_ITEM_CORRUPT,  /* the stream cannot be read any further (strict framings, or the end of the
+			        stream inside a frame: item.body is the rest). item.why says what is wrong. */
 	MOR_ITEM_BLANK     /* blank line or zero-length frame: skip silently                               */
 };
 
 enum mor_deframe_flags {
-	MOR_DEFRAME_STRICT = 1 << 0,       /* what is no frame is CORRUPT, not NOISE (Kythe's rule)        */
+	/* bytes that are not a frame are CORRUPT, not NOISE (Kythe's rule) */
+	MOR_DEFRAME_STRICT = 1 << 0,
 	MOR_DEFRAME_LEADING_ZEROS = 1 << 1, /* "007\n" is a legal decimal length (lenient Kythe)           */
-	MOR_DEFRAME_EOF_ENDS = 1 << 2      /* lines: a bare JSON text may take several lines and end with the stream
-					      (for streams that hold one answer and are complete by then)  */
+	MOR_DEFRAME_EOF_ENDS = 1 << 2      /* lines: a bare JSON text may take several lines and end with
+					        the stream (for streams with one answer that are complete by
+					        then) */
 };
 
 struct mor_item {
 	struct mor_slice body;
 	size_t used;      /* bytes of the window that this item takes        */
-	size_t want;      /* with MORE: least useful window length, or 0     */
+	size_t want;      /* with MORE: the smallest useful window, or 0 */
 	uint64_t size;    /* with TOO_BIG: declared size, or 0               */
 	const char *why;  /* with CORRUPT: constant text                     */
 };
@@ -67,15 +69,15 @@ struct mor_item {
 struct mor_deframer {
 	enum mor_framing framing;
 	unsigned flags;
-	unsigned reads;  /* other framings that are taken too, as 1 << enum mor_framing; set after init */
+	unsigned reads;  /* other framings that are accepted, as 1 << enum mor_framing; set after init */
 	size_t limit;    /* largest body; 0: none                                            */
 	size_t scanned;  /* bytes of the window already searched; 0 after each item          */
 	size_t blanks;   /* of them the leading blanks; 0 after each item                    */
-	uint64_t skip;   /* bytes of an oversize frame still to go by                        */
-	bool skip_line;  /* an oversize line is going by: until the next newline             */
+	uint64_t skip;   /* bytes of an oversize frame still to be skipped */
+	bool skip_line;  /* an oversize line is being skipped, up to the next newline */
 	unsigned depth;  /* EOF_ENDS: brackets open at `scanned`                             */
 	bool in_string, escaped; /* ... and whether that is inside a string                  */
-	bool single;     /* EOF_ENDS: the stream has ended with brackets open; what is left is taken line by line */
+	bool single;     /* EOF_ENDS: the stream has ended with open brackets; the rest is read line by line */
 };
 
 void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags);
@@ -107,11 +109,11 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
 			       struct mor_item *ret_item);
 
-/* Appends one frame. The body must be one JSON text; for lines it must not contain a raw newline (the
- * caller compacts first; see mor_json_one_line()). Returns 0 or the buffer's status. */
+/* Appends one frame. The body must be one JSON text; for lines it must not contain a raw newline (the caller
+ * removes them first; see mor_json_one_line()). Returns 0 or the buffer's status. */
 int mor_enframe(enum mor_framing framing, struct mor_slice body, struct mor_buf *out);
-/* Only what stands before and after a body of `len` bytes: for bodies that are already in place.
- * head holds at least MOR_FRAME_HEAD bytes; returns its length. *ret_tail is a constant text. */
+/* Only the bytes before and after a body of `len` bytes: for bodies that are already in place. head holds at
+ * least MOR_FRAME_HEAD bytes; returns its length. *ret_tail is a constant text. */
 #define MOR_FRAME_HEAD 48
 size_t mor_frame_head(enum mor_framing framing, size_t len, char head[MOR_FRAME_HEAD], const char **ret_tail);
 

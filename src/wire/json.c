@@ -11,15 +11,15 @@
 #include "wire/envelope.h"
 #include "wire/scan.h"
 
-/* A mor_doc is a yyjson_doc and a mor_value a yyjson_val under another name; nothing is wrapped. Numbers
- * are read as raw text: yyjson would turn long ones into doubles, and ids must come back as they came. */
+/* A mor_doc is a yyjson_doc and a mor_value a yyjson_val under another name; nothing is wrapped. Numbers are
+ * read as raw text: yyjson would turn long ones into doubles, but ids must go back unchanged. */
 
 static const yyjson_doc *doc_of(const struct mor_doc *doc)
 {
 	return (const yyjson_doc *)doc;
 }
 
-/* yyjson's readers take pointers to non-const values and do not write through them. */
+/* yyjson's readers take pointers to non-const values, but do not write through them. */
 static yyjson_val *val_of(const struct mor_value *value)
 {
 	return (yyjson_val *)(uintptr_t)value;
@@ -53,7 +53,7 @@ static const yyjson_alc allocator = { alc_malloc, alc_realloc, alc_free, NULL };
 
 /* ---- Parsing ---- */
 
-/* Position behind the string that opens before p: only its end counts here, the parser judges the rest. */
+/* The position after the string that opens before p. Only its end matters here; the parser checks the rest. */
 static const char *skip_string(const char *p, const char *end)
 {
 	while (p < end) {
@@ -61,7 +61,7 @@ static const char *skip_string(const char *p, const char *end)
 
 		if (!quote)
 			return end;
-		/* An odd number of backslashes before it makes it part of the string. */
+		/* An odd number of backslashes before the quote makes it part of the string. */
 		while (before > p && before[-1] == '\\')
 			before--;
 		p = quote + 1;
@@ -77,8 +77,8 @@ static bool opens_nesting(char c)
 	return (c | 0x20) == '{';
 }
 
-/* Opening brackets in the text, strings included, counted no further than `enough` or a little more. Fixed
- * blocks, so that the compiler does 16 bytes at a time. */
+/* Counts opening brackets in the text, also in strings, up to about `enough`. Fixed blocks, so that the
+ * compiler uses 16 bytes at a time. */
 static size_t count_brackets(struct mor_slice text, size_t enough)
 {
 	size_t count = 0, i = 0;
@@ -100,7 +100,7 @@ bool mor_json_depth_ok(struct mor_slice text, unsigned max_depth)
 	const char *p = text.ptr, *end = p + text.len;
 	unsigned depth = 0;
 
-	/* Most texts have fewer brackets than levels allowed, and counting is much the faster. */
+	/* Most texts have fewer brackets than allowed levels, and counting is much faster. */
 	if (text.len <= max_depth || count_brackets(text, max_depth) <= max_depth)
 		return true;
 	while (p < end) {
@@ -133,7 +133,7 @@ static int parse_fail(mortise_error *err, struct mor_slice text, size_t at, cons
 	return mor_fail(err, MORTISE_EPROTO, "%s at byte %zu (line %zu, column %zu)", what, at, line, column);
 }
 
-/* yyjson has no bound of its own, and its spellings of NaN and Infinity are more than ours. */
+/* yyjson has no depth limit, and accepts more spellings of NaN and Infinity than we do. */
 static int check_before(struct mor_slice text, unsigned flags, unsigned max_depth, mortise_error *err)
 {
 	size_t at;
@@ -259,7 +259,7 @@ bool mor_json_next(struct mor_json_iter *iter)
 	}
 	if (iter->state[2]) {
 		iter->name = mor_json_string(value_of(val));
-		val++; /* a key's value is the next cell, as yyjson.h's own iterators have it */
+		val++; /* a key's value is the next cell, as in yyjson.h's own iterators */
 	}
 	iter->value = value_of(val);
 	iter->state[0] = unsafe_yyjson_get_next(val);
@@ -307,8 +307,8 @@ bool mor_json_is_int(const struct mor_value *value)
 	return raw.len > 0;
 }
 
-/* yyjson reads numbers the same in every locale, which strtod() does not. Past a double's range there is
- * infinity, as C has it: that is what the flag is for. */
+/* yyjson reads numbers the same way in every locale; strtod() does not. Beyond a double's range it gives
+ * infinity, as in C: the flag allows that. */
 double mor_json_double(const struct mor_value *value, double fallback)
 {
 	struct mor_slice raw = mor_json_raw(value);
@@ -328,7 +328,7 @@ int64_t mor_json_int(const struct mor_value *value, int64_t fallback)
 
 	if (mor_parse_i64(mor_json_raw(value), &number))
 		return number;
-	/* 2.0 and 1e3 are integral too; where doubles have gaps we would only guess. */
+	/* 2.0 and 1e3 are integral too. Above 2^53, where doubles have gaps, we would only guess. */
 	if (mor_json_is_int(value))
 		return fallback;
 	real = mor_json_double(value, NAN);
@@ -339,8 +339,8 @@ int64_t mor_json_int(const struct mor_value *value, int64_t fallback)
 
 /* ---- Writing ---- */
 
-/* Recursion ends where the document's own bound of depth ends. yyjson 0.10 has a pretty form too, but forgets
- * the indentation of raw values, which all our numbers are. */
+/* The recursion is limited by the document's depth limit. yyjson 0.10 has a pretty form too, but it forgets
+ * the indentation of raw values, and all our numbers are raw. */
 static void write_pretty(const struct mor_value *value, unsigned level, struct mor_buf *out)
 {
 	bool object = mor_json_type(value) == MOR_JSON_OBJECT;
@@ -393,7 +393,7 @@ const char *mor_json_format_double(double number, char out[MOR_JSON_DOUBLE])
 	char memory[512], *text;
 	size_t len = 0;
 
-	/* On the stack: one number must not be able to fail for lack of memory. */
+	/* On the stack: a single number must not fail for lack of memory. */
 	yyjson_alc_pool_init(&pool, memory, sizeof(memory));
 	val.tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL;
 	yyjson_set_real(&val, number);

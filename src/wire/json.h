@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON as trees. json.c is the only file that knows yyjson; everybody else sees these accessors.
+ * JSON as trees. json.c is the only file that uses yyjson; everybody else uses these functions.
  *
- * A document is one arena: values and strings die with it. Depth is bounded before parsing, so that no
- * parser recursion depends on a plugin. Numbers are kept as their text (mor_json_raw), so ids and
- * 64-bit values round-trip digit for digit. Text is strict RFC 8259; valid UTF-8; lone surrogates are
- * refused; MOR_JSON_NAN also admits NaN, Infinity and -Infinity as numbers.
+ * A document is one block of memory: values and strings are freed with it. Depth is checked before parsing,
+ * so that no recursion depends on a plugin. Numbers are kept as their text (mor_json_raw), so that ids and
+ * 64-bit values do not change. Text is strict RFC 8259; valid UTF-8; lone surrogates are refused;
+ * MOR_JSON_NAN also accepts NaN, Infinity and -Infinity as numbers.
  */
 #ifndef MOR_WIRE_JSON_H
 #define MOR_WIRE_JSON_H
@@ -19,13 +19,13 @@
 #include "base/buf.h"
 #include "base/slice.h"
 
-#define MOR_JSON_DEPTH 128      /* default bound */
-#define MOR_JSON_DEPTH_MAX 1024 /* a larger bound counts as this one */
+#define MOR_JSON_DEPTH 128      /* default limit */
+#define MOR_JSON_DEPTH_MAX 1024 /* a larger limit counts as this one */
 
 enum mor_json_flags { MOR_JSON_NAN = 1 << 0 };
 
 enum mor_json_type {
-	MOR_JSON_MISSING, /* what a NULL value is */
+	MOR_JSON_MISSING, /* the type of a NULL value */
 	MOR_JSON_NULL,
 	MOR_JSON_BOOL,
 	MOR_JSON_NUMBER,
@@ -35,10 +35,10 @@ enum mor_json_type {
 };
 
 struct mor_doc;   /* owns */
-struct mor_value; /* borrowed from a document; NULL is "missing" and every accessor takes it */
+struct mor_value; /* borrowed from a document; NULL means "missing", and every function accepts it */
 
-/* Parses one JSON text. 0, MORTISE_ENOMEM, or MORTISE_EPROTO with err's text holding what and where
- * ("unexpected character at byte 17 (line 1, column 18)"). max_depth 0: MOR_JSON_DEPTH. */
+/* Parses one JSON text. 0, MORTISE_ENOMEM, or MORTISE_EPROTO with what and where in err's text ("unexpected
+ * character at byte 17 (line 1, column 18)"). max_depth 0: MOR_JSON_DEPTH. */
 int mor_doc_parse(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret, mortise_error *err);
 struct mor_doc *mor_doc_free(struct mor_doc *doc); /* NULL is fine; returns NULL */
 static inline void mor_doc_fini(struct mor_doc **doc)
@@ -47,12 +47,12 @@ static inline void mor_doc_fini(struct mor_doc **doc)
 }
 const struct mor_value *mor_doc_root(const struct mor_doc *doc);
 
-/* True when brackets never nest deeper than max_depth. Does not judge the JSON otherwise. */
+/* True if brackets never nest deeper than max_depth. Does not check the JSON otherwise. */
 bool mor_json_depth_ok(struct mor_slice text, unsigned max_depth);
 
 enum mor_json_type mor_json_type(const struct mor_value *value);
 const char *mor_json_type_name(enum mor_json_type type); /* "string", "object", ... */
-/* Member of an object, by exact name; NULL when it is none or value is no object. */
+/* Member of an object, by exact name; NULL if there is none or value is not an object. */
 const struct mor_value *mor_json_get(const struct mor_value *object, const char *name);
 const struct mor_value *mor_json_get_slice(const struct mor_value *object, struct mor_slice name);
 /* By JSON pointer ("/a/b/0"); "" is the value itself. */
@@ -70,7 +70,7 @@ struct mor_json_iter {
 struct mor_json_iter mor_json_iter(const struct mor_value *value);
 bool mor_json_next(struct mor_json_iter *iter);
 
-/* Each returns the fallback when the value is missing or of another type. */
+/* Each returns the fallback if the value is missing or of another type. */
 struct mor_slice mor_json_string(const struct mor_value *value); /* NUL-terminated in the arena; {NULL,0} */
 const char *mor_json_text(const struct mor_value *value, const char *fallback);
 bool mor_json_bool(const struct mor_value *value, bool fallback);
@@ -78,13 +78,15 @@ int64_t mor_json_int(const struct mor_value *value, int64_t fallback); /* integr
 double mor_json_double(const struct mor_value *value, double fallback);
 bool mor_json_is_int(const struct mor_value *value); /* a number without fraction or exponent */
 struct mor_slice mor_json_raw(const struct mor_value *number); /* digits as sent, NUL-terminated; {NULL,0} */
-bool mor_json_equal(const struct mor_value *a, const struct mor_value *b); /* as values: member order free,
-	1 equals 1.0; integers beyond 2^53 compare digit for digit */
+bool mor_json_equal(const struct mor_value *a, const struct mor_value *b); /* compared as values: member
+	   order does not matter, 1 equals
+	   1.0; integers beyond 2^53
+	   compare digit by digit */
 
 /* Appends the value as compact (one-line) text. pretty: two-space indentation. */
 int mor_json_write(const struct mor_value *value, bool pretty, struct mor_buf *out);
-/* Copies a JSON text without raw newlines (legal only between tokens), so that it fits a line. When it
- * has none the bytes are appended as they are. */
+/* Copies a JSON text without raw newlines (they are legal only between tokens), so that it fits on one line.
+ * If it has none, the bytes are appended unchanged. */
 int mor_json_one_line(struct mor_slice text, struct mor_buf *out);
 
 /* A finite number in the shortest form that reads back the same, in every locale. Returns out. */
@@ -123,6 +125,6 @@ void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice jso
 
 /* Base64 (standard alphabet, padded), for file contents inside JSON. */
 int mor_base64_encode(struct mor_slice bytes, struct mor_buf *out);
-int mor_base64_decode(struct mor_slice text, struct mor_buf *out); /* MORTISE_EPROTO when it is none */
+int mor_base64_decode(struct mor_slice text, struct mor_buf *out); /* MORTISE_EPROTO if it is not base64 */
 
 #endif

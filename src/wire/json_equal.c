@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Equality of JSON values. Numbers compare by what their digits say, exactly, not by way of a double. */
+/* Equality of JSON values. Numbers are compared exactly by their digits, not as doubles. */
 #include "wire/json.h"
 
 #define HUGE_EXPONENT 1000000000000
 
-/* |number| = 0.DIGITS * 10^exponent, DIGITS without zeros at either end (the point may stand among them). */
+/* |number| = 0.DIGITS * 10^exponent, DIGITS without zeros at both ends (the point may be among them). */
 struct decimal {
 	bool negative, sane;
-	const char *first, *last; /* the first digit and the place behind the last; equal for zero */
+	const char *first, *last; /* the first digit and the place after the last; equal for zero */
 	int64_t exponent;
 };
 
-/* The exponent behind 'e', kept within bounds so that no later sum overflows. */
+/* The exponent after 'e', kept in a range where no later sum overflows. */
 static int64_t exponent_of(const char *p, const char *end)
 {
 	bool negative = p < end && *p == '-';
@@ -39,7 +39,7 @@ static struct decimal decimal_of(struct mor_slice raw)
 			d.first = d.first ? d.first : p;
 			d.last = p + 1;
 		}
-		/* Before the point each significant digit shifts up, behind it each leading zero shifts down. */
+		/* Before the point each significant digit shifts up; after it each leading zero shifts down. */
 		if (d.first && !point)
 			d.exponent++;
 		else if (!d.first && point)
@@ -99,7 +99,8 @@ static bool arrays_equal(const struct mor_value *a, const struct mor_value *b)
 	return true;
 }
 
-/* The usual case, the same order, is seen by walking both at once; only a name that differs is looked up. */
+/* In the usual case both have the same order, and one walk over both is enough. Only a name that differs is
+ * looked up. */
 static bool objects_equal(const struct mor_value *a, const struct mor_value *b)
 {
 	struct mor_json_iter x = mor_json_iter(a), y = mor_json_iter(b);
@@ -114,7 +115,7 @@ static bool objects_equal(const struct mor_value *a, const struct mor_value *b)
 	return true;
 }
 
-/* Recursion ends where the documents' own bound of depth ends. */
+/* The recursion is limited by the depth limit of the documents. */
 bool mor_json_equal(const struct mor_value *a, const struct mor_value *b)
 {
 	enum mor_json_type type = mor_json_type(a);

@@ -10,7 +10,7 @@ static uint64_t level_bit(const struct mor_writer *w)
 	return UINT64_C(1) << (w->depth - 1);
 }
 
-/* What stands before a value or a key: the comma, unless it is the first or follows its key. */
+/* Writes the comma before a value or a key, unless it is the first or follows its key. */
 static void separate(struct mor_writer *w)
 {
 	if (w->after_key || w->depth == 0) {
@@ -25,7 +25,7 @@ static void separate(struct mor_writer *w)
 static void open_level(struct mor_writer *w, bool array)
 {
 	separate(w);
-	/* Too deep sticks like any other failure; the levels are counted on, so that the ends still match. */
+	/* "Too deep" is kept like any other failure. Levels are still counted, so that the ends match. */
 	if (++w->depth > 64) {
 		if (!w->out->status)
 			w->out->status = MORTISE_ELIMIT;
@@ -153,7 +153,7 @@ int mor_json_one_line(struct mor_slice text, struct mor_buf *out)
 	size_t at = out->len;
 	int r = mor_buf_slice(out, text);
 
-	/* CR too: readers in text mode (Python's default) take a lone one for the end of the line. */
+	/* CR too: readers in text mode (Python's default) take a single CR as the end of the line. */
 	if (r == 0 && text.len && (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len)))
 		for (; at < out->len; at++)
 			if (out->data[at] == '\n' || out->data[at] == '\r')

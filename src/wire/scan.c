@@ -28,7 +28,7 @@ int mor_scan_tell(const struct mor_scan *scan, mortise_error *err)
 	if (scan->at >= scan->end)
 		return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected end", byte);
 	mor_excerpt((struct mor_slice){ (const char *)scan->at, 1 }, shown, sizeof(shown));
-	/* The excerpt escapes for double quotes; between single ones a plain '"' reads better. */
+	/* The excerpt escapes double quotes; between single quotes a plain '"' is easier to read. */
 	return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected '%s'", byte, *scan->at == '"' ? "\"" : shown);
 }
 
@@ -73,8 +73,8 @@ static mor_spot scan_escape(struct mor_scan *scan, mor_spot p)
 	return p + 12;
 }
 
-/* Behind the run of three-byte characters at p, the form that most scripts' text is made of: one load and two
- * masks say what mor_utf8_sequence() says. Stops at any other; never closer to the end than 4 bytes. */
+/* The end of the run of three-byte characters at p, which is most text in most scripts: one load and two
+ * masks say the same as mor_utf8_sequence(). Stops at any other character, and 4 bytes before the end. */
 static INLINE mor_spot skip_three_byte(mor_spot p, mor_spot end)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -93,7 +93,7 @@ static INLINE mor_spot skip_three_byte(mor_spot p, mor_spot end)
 	return p;
 }
 
-/* A run of characters outside ASCII: such text seldom comes one character at a time. */
+/* A run of characters outside ASCII: they usually come together. */
 static mor_spot scan_wide(struct mor_scan *scan, mor_spot p)
 {
 	for (;;) {
@@ -150,7 +150,7 @@ static inline mor_spot scan_word(struct mor_scan *scan, mor_spot p, const char *
 	return p + len;
 }
 
-/* Behind the digits before the point. */
+/* The position after the digits before the point. */
 static INLINE mor_spot scan_fraction(struct mor_scan *scan, mor_spot p, mor_spot end)
 {
 	if (mor_scan_peek(p, end) == '.' && !(p = scan_digits(scan, p + 1, end)))
@@ -179,7 +179,7 @@ static INLINE mor_spot scan_number(struct mor_scan *scan, mor_spot p, mor_spot e
 	return p;
 }
 
-/* The rare ones, and the usual ones too near the end of the text for one load. */
+/* The rare cases, and the usual ones too near to the end of the text for one load. */
 static mor_spot scan_odd_literal(struct mor_scan *scan, mor_spot p)
 {
 	switch (mor_scan_peek(p, scan->end)) {
@@ -198,7 +198,7 @@ static mor_spot scan_odd_literal(struct mor_scan *scan, mor_spot p)
 	}
 }
 
-/* What is neither string nor container nor begins like a number. */
+/* Values that are not strings or containers and do not begin like a number. */
 static INLINE mor_spot scan_literal(struct mor_scan *scan, mor_spot p)
 {
 	if (scan->end - p >= 5) {
@@ -219,12 +219,12 @@ static INLINE mor_spot scan_scalar(struct mor_scan *scan, mor_spot p, mor_spot e
 	return scan_literal(scan, p);
 }
 
-/* p at a bracket. Each turn of the loop takes one value; one that opens a level is followed by the first
- * value inside. For each open level `outer` holds the bracket that closes the level around it.
+/* p at a bracket. Each turn of the loop takes one value; after one that opens a level comes the first value
+ * inside. For each open level `outer` holds the bracket that closes the level around it.
  *
- * With end NULL nothing is asked about the text's end: whatever we skip stops at the bracket at scan->last.
- * Only a bracket or a string can bring us behind that one; then NULL is returned, as for any fault, and the
- * caller tries again with the end, which gives the true verdict and its place. */
+ * With end NULL we never check for the end of the text: everything we skip stops at the bracket at
+ * scan->last. Only a bracket or a string can bring us past that one. Then NULL is returned, as for any
+ * fault, and the caller tries again with the end, which gives the right verdict and its place. */
 static INLINE mor_spot scan_nested(struct mor_scan *scan, mor_spot p, mor_spot end, unsigned depth)
 {
 	unsigned char outer[MOR_JSON_DEPTH_MAX], closer = 0;
@@ -319,7 +319,8 @@ static size_t put_utf8(unsigned c, char out[4])
 	return n;
 }
 
-/* The escape at p (valid: the scanner has seen it) as UTF-8; *ret_n bytes. Returns its length in the text. */
+/* The escape at p (valid: the scanner has checked it) as UTF-8; *ret_n bytes. Returns its length in the
+ * text. */
 static size_t take_escape(mor_spot p, mor_spot end, char out[4], size_t *ret_n)
 {
 	static const char shorts[] = "b\bf\fn\nr\rt\t";

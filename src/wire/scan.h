@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The validating JSON scanner: walks over one value, judges it, builds nothing. No recursion and no
- * allocation; nesting is a bit stack. Positions are pointers into the text, which needs no NUL behind it.
+ * The validating JSON scanner: walks over one value, checks it, builds nothing. No recursion and no
+ * allocation; nesting is a bit stack. Positions are pointers into the text, which needs no NUL after it.
  */
 #ifndef MOR_WIRE_SCAN_H
 #define MOR_WIRE_SCAN_H
@@ -20,14 +20,14 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-/* Per-token work is a few nanoseconds: a call that is not inlined shows. */
+/* The work per token is a few nanoseconds: a call that is not inlined is noticeable. */
 #define MOR_SCAN_INLINE inline __attribute__((always_inline))
 
 typedef const unsigned char *mor_spot; /* in the text */
 
 struct mor_scan {
 	const unsigned char *begin, *end;
-	const unsigned char *last; /* the last '}' or ']' if it stands near the end, else NULL */
+	const unsigned char *last; /* the last '}' or ']' if it is near the end, else NULL */
 	unsigned max_depth; /* at most MOR_JSON_DEPTH_MAX */
 	bool nan;
 	bool escaped;            /* the last string had an escape in it               */
@@ -35,13 +35,13 @@ struct mor_scan {
 	const char *why;         /* NULL: the character at `at`, or the end           */
 };
 
-/* flags: of the enum mor_envelope_flags only MOR_ENV_NAN. max_depth 0: MOR_JSON_DEPTH. */
+/* flags: from enum mor_envelope_flags only MOR_ENV_NAN. max_depth 0: MOR_JSON_DEPTH. */
 static inline struct mor_scan mor_scan_init(struct mor_slice text, unsigned flags, unsigned max_depth)
 {
 	const unsigned char *begin = (const unsigned char *)(text.ptr ? text.ptr : ""), *last = begin + text.len;
 	const unsigned char *stop = text.len > 64 ? last - 64 : begin;
 
-	/* Not further back: a batch comes here once per element, whatever stands behind it. */
+	/* Not further back: a batch comes here once per element, with all later elements after it. */
 	while (last > stop && (last[-1] | 0x20) != '}')
 		last--;
 	if (max_depth == 0)
@@ -55,23 +55,23 @@ static inline struct mor_scan mor_scan_init(struct mor_slice text, unsigned flag
 	};
 }
 
-/* Takes the position of the value's first byte and returns the position behind it, or NULL with at and why
+/* Takes the position of the value's first byte and returns the position after it, or NULL with at and why
  * set. `depth` levels are already open around the value. */
 const unsigned char *mor_scan_value(struct mor_scan *scan, const unsigned char *p, unsigned depth);
 
 /* Sets the fault; returns NULL. */
 const unsigned char *mor_scan_fault(struct mor_scan *scan, const unsigned char *at, const char *why);
-/* Tells the fault in err ("byte 17: unexpected '}'") and returns MORTISE_EPROTO. */
+/* Writes the fault to err ("byte 17: unexpected '}'") and returns MORTISE_EPROTO. */
 int mor_scan_tell(const struct mor_scan *scan, mortise_error *err);
 
-/* The content of a valid JSON string (without its quotes) unescaped into out, cut at a character's
- * boundary where it does not fit; U+0000 becomes a blank. Always NUL-terminated. */
+/* Unescapes the content of a valid JSON string (without its quotes) into out, cut between characters if it
+ * does not fit; U+0000 becomes a blank. Always NUL-terminated. */
 void mor_scan_unescape(struct mor_slice content, char *out, size_t out_size);
 
-/* The fast loops. 16 bytes at a time where the processor has them (every x86-64 does). */
+/* The fast loops. 16 bytes at a time if the processor can do that (every x86-64 can). */
 #ifdef __SSE2__
-/* One bit for each of 16 bytes: set for '"', '\\', controls and what is not ASCII. Compared as signed bytes,
- * the latter are negative and so "less than a blank". */
+/* One bit for each of 16 bytes: set for '"', '\\', controls and non-ASCII bytes. As signed bytes, the latter
+ * are negative and so "less than a blank". */
 static inline unsigned mor_scan_stops(const unsigned char *p)
 {
 	__m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -100,7 +100,7 @@ static inline const unsigned char *mor_scan_plain(const unsigned char *p, const 
 		memcpy(&x, p, 8);
 		q = x ^ ones * '"';
 		b = x ^ ones * '\\';
-		/* A borrow may mark a byte too many, never one too few: the loop below looks closely. */
+		/* A borrow may mark one byte too many, but never one too few: the loop below checks each. */
 		if ((x | (x - ones * ' ') | (q - ones) | (b - ones)) & ones << 7)
 			break;
 	}
@@ -115,8 +115,8 @@ static inline bool mor_scan_is_blank(unsigned char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Most texts have no blanks between tokens, so one comparison usually does. end NULL: something that is no
- * blank is known to follow. */
+/* Most texts have no blanks between tokens, so one comparison is usually enough. end NULL: a byte that is
+ * not a blank is known to follow. */
 static inline const unsigned char *mor_scan_blanks(const unsigned char *p, const unsigned char *end)
 {
 	while ((!end || p < end) && *p <= ' ' && mor_scan_is_blank(*p))
@@ -124,15 +124,15 @@ static inline const unsigned char *mor_scan_blanks(const unsigned char *p, const
 	return p;
 }
 
-/* The byte at p, or NUL at the end: a NUL is never legal, so one test serves for both. end NULL: p is known
- * to lie before it. */
+/* The byte at p, or NUL at the end: a NUL is never legal, so one test is enough for both. end NULL: p is
+ * known to be before it. */
 static inline unsigned char mor_scan_peek(const unsigned char *p, const unsigned char *end)
 {
 	return !end || p < end ? *p : '\0';
 }
 
-/* mor_scan_plain() with the first bytes taken one by one: most runs are keys and words that end there, of
- * lengths the branch predictor knows, while the 16-byte loop's answer must be waited for. */
+/* mor_scan_plain() with the first bytes taken one by one: most runs are keys and words that end there, with
+ * lengths that the branch predictor knows. The 16-byte loop would be slower for them. */
 extern const bool mor_scan_stop[256];
 static MOR_SCAN_INLINE const unsigned char *mor_scan_run(const unsigned char *p, const unsigned char *end)
 {
@@ -149,7 +149,7 @@ static MOR_SCAN_INLINE const unsigned char *mor_scan_run(const unsigned char *p,
 /* The rest of a string, p at its first byte that is not plain. */
 const unsigned char *mor_scan_hard_string(struct mor_scan *scan, const unsigned char *p);
 
-/* p at the opening quote; returns the position behind the closing one, or NULL. */
+/* p at the opening quote; returns the position after the closing one, or NULL. */
 static MOR_SCAN_INLINE const unsigned char *mor_scan_string(struct mor_scan *scan, const unsigned char *p)
 {
 	scan->escaped = false;
@@ -157,8 +157,8 @@ static MOR_SCAN_INLINE const unsigned char *mor_scan_string(struct mor_scan *sca
 	return p < scan->end && *p == '"' ? p + 1 : mor_scan_hard_string(scan, p);
 }
 
-/* A key, its colon and the blanks behind them; p where the quote should be. Returns the position of the member's
- * value, or NULL; *ret_end is behind the closing quote. end: scan->end, or NULL as in scan.c. */
+/* A key, its colon and the blanks after them; p where the quote should be. Returns the position of the
+ * member's value, or NULL; *ret_end is after the closing quote. end: scan->end, or NULL as in scan.c. */
 static MOR_SCAN_INLINE const unsigned char *mor_scan_key_to(struct mor_scan *scan, const unsigned char *p,
 							    const unsigned char *end, const unsigned char **ret_end)
 {
@@ -173,7 +173,8 @@ static MOR_SCAN_INLINE const unsigned char *mor_scan_key_to(struct mor_scan *sca
 	return mor_scan_blanks(p + 1, end);
 }
 
-/* The same, with blanks before the key and its content in *ret_key; scan->escaped tells of an escape in it. */
+/* The same, with blanks before the key and its content in *ret_key; scan->escaped says whether it has an
+ * escape. */
 static inline const unsigned char *mor_scan_key(struct mor_scan *scan, const unsigned char *p,
 						struct mor_slice *ret_key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before a Sunscreen plugin gets the network: the user's word, asked for once. Nothing is asked where nobody can answer, so
- * that no script hangs; then the text is the command that answers.
+ * Asks the user once before a Sunscreen plugin gets the network. If nobody can answer, nothing is asked, so
+ * that no script hangs. Then the error shows the command that grants it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "runner/network.h"
 #include "workspace/workspace.h"
 
-/* As a shell would read it back. */
+/* Quoted, so that a shell reads the same words. */
 static void append_quoted(struct mor_buf *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
@@ -44,11 +44,11 @@ static int refuse_network(struct mor_workspace_run *run, const struct mor_manife
 		mor_buf_byte(&command, ' ');
 		append_quoted(&command, *word);
 	}
-	return mor_fail(err, MORTISE_EINPUT, "%s %s asks for the network, and nobody has granted it: to grant it, type: %s", m->name,
+	return mor_fail(err, MORTISE_EINPUT, "%s %s asks for the network, but nobody has granted it: to grant it, type: %s", m->name,
 			m->version ? m->version : "", mor_printable(mor_buf_view(&command), shown, sizeof(shown)));
 }
 
-/* Facts, one per permission: what it asks for, and what it could send. */
+/* One line per permission: what the plugin asks for, and what it could send. */
 static void tell_permissions(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace)
 {
 	const struct mor_setting *read_paths = mor_manifest_setting(m, "sandbox", "read");
@@ -59,17 +59,17 @@ static void tell_permissions(struct mor_workspace_run *run, const struct mor_man
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
 	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
 	mor_note(run->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
-	mor_note(run->console, "  network          connect to any host, and so send what it can read");
+	mor_note(run->console, "  network          connect to any host, and send there what it can read");
 	if (!place || !place->text || *place->text)
 		mor_note(run->console, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
 		mor_note(run->console, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
 	if (spawns)
-		mor_note(run->console, "  programs         start the system's programs, confined as it is");
+		mor_note(run->console, "  programs         start the system's programs, confined like itself");
 }
 
-/* One line from the terminal; anything but yes is no. */
+/* Reads one line from the terminal. Every answer except yes means no. */
 static bool answered_yes(void)
 {
 	char line[64];
@@ -81,7 +81,7 @@ static bool answered_yes(void)
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
 	if (n <= 0)
-		fputc('\n', stderr); /* nobody has typed the end of this line */
+		fputc('\n', stderr); /* the user did not end this line */
 	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What upstream's runtime finds in sunscreen.yml, as far as it names plugins: source, and version as a wish. Keys that would
- * replace what a manifest says are refused where they matter: what a plugin is started as, and what it may do, stands in
- * one place. Nothing is downloaded.
+ * Reads the plugins in sunscreen.yml as upstream's runtime does: their source, and a preferred version. Keys
+ * that would replace parts of a manifest are refused: the start command and the permissions of a plugin are
+ * written in one place only. Nothing is downloaded.
  */
 #include "workspace/workspace.h"
 
@@ -19,7 +19,7 @@
 struct declared {
 	struct mor_console *console;
 	const struct mor_workspace_args *args;
-	struct mor_text_list *paths; /* that were found */
+	struct mor_text_list *paths; /* plugins that were found */
 	char *workspace;
 	struct mor_doc *doc;
 	const struct mor_value *plugins; /* an array, or NULL */
@@ -75,7 +75,7 @@ static int check_entry(const struct declared *list, size_t at, const struct mor_
 		mor_excerpt(it.name, key, sizeof(key));
 		if (mor_text_in(it.name, "manifest|transport|entrypoint|capabilities"))
 			return mor_fail(err, MORTISE_EMANIFEST,
-					"%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s: what a manifest says is not replaced here: write it "
+					"%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s: this cannot replace the manifest: write it "
 					"into the manifest of %s", list->workspace, at, key, source_of(entry));
 		if (!mor_text_in(it.name, "source|version"))
 			return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s is not known: use source, version",
@@ -84,9 +84,9 @@ static int check_entry(const struct declared *list, size_t at, const struct mor_
 	return 0;
 }
 
-/* ---- which one is meant ---- */
+/* ---- find the plugin ---- */
 
-/* The last part, without what clones have behind it. */
+/* The last part of the source, without ".git" at its end. */
 static bool has_base(const char *source, const char *typed)
 {
 	size_t len = strlen(source), begin;
@@ -129,7 +129,7 @@ static void name_all(const struct declared *list, struct mor_buf *out)
 	mor_buf_byte(out, '\0');
 }
 
-/* Its place in the list. The exact source wins, whatever else is called so. */
+/* Index in the list. An exact source wins over every other match. */
 static int find_declared(const struct declared *list, const char *typed, const struct mor_value **ret, size_t *ret_at, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
@@ -152,7 +152,7 @@ static int find_declared(const struct declared *list, const char *typed, const s
 		return 0;
 	name_all(list, &names);
 	if (found)
-		return mor_fail(err, MORTISE_EINPUT, "%s: %zu plugins of %s/" MOR_SUNSCREEN_YML " are called so: type the exact source of one (%s)",
+		return mor_fail(err, MORTISE_EINPUT, "%s: %zu plugins of %s/" MOR_SUNSCREEN_YML " have this name: type the exact source of one (%s)",
 				typed, found, list->workspace, names.data ? names.data : "");
 	return mor_fail(err, MORTISE_ENOTFOUND, "%s: no such file or directory, and no plugin of %s/" MOR_SUNSCREEN_YML " (%s)", typed,
 			list->workspace, names.data ? names.data : "");
@@ -160,7 +160,7 @@ static int find_declared(const struct declared *list, const char *typed, const s
 
 /* ---- taking it ---- */
 
-/* A wish, not a pin: what lies there is what there is. */
+/* A preferred version only: the installed version is used in any case. */
 static void compare_version(const struct declared *list, const struct mor_value *entry)
 {
 	const char *wish = mor_json_text(mor_json_get(entry, "version"), NULL);
@@ -194,7 +194,7 @@ static int take_declared(const struct declared *list, size_t at, const struct mo
 	return add_path(list->paths, mor_take(&path), err);
 }
 
-/* One that is not here is passed over, as upstream does it, but not in silence. */
+/* A plugin that is not here is skipped, as upstream does, but with a warning. */
 static int take_all_declared(const struct declared *list, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
@@ -212,8 +212,8 @@ static int take_all_declared(const struct declared *list, mortise_error *err)
 	return r;
 }
 
-/* 1: the word is looked up; 0: it is a path as any other, and so is its error: it is there, or there is no workspace that
- * declares anything. */
+/* 1: the word is looked up. 0: it is a plain path, and errors are those of a path. Either the file exists,
+ * or no workspace declares plugins. */
 static int is_looked_up(struct declared *list, const char *typed, mortise_error *err)
 {
 	int r = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One plugin, one process, one answer. Nothing of it counts before that process has ended: what it does after its answer
- * belongs to it, too.
+ * One plugin, one process, one answer. The answer counts only after the process has ended, because what it
+ * does after its answer also matters.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "workspace/place.h"
 #include "workspace/workspace.h"
 
-/* ---- what it is started with ---- */
+/* ---- settings for its start ---- */
 
 static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, const char *name, const char *value)
 {
@@ -30,7 +30,7 @@ static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, co
 	return mor_text_list_add(list, copy);
 }
 
-/* sunscreen-plugin.json may do without the workspace: then it does not even read it. */
+/* A plugin with sunscreen-plugin.json may have no access to the workspace. Then it cannot even read it. */
 static bool wants_workspace(const struct mor_workspace_part *p)
 {
 	const struct mor_setting *workspace = mor_manifest_setting(p->manifest, "sandbox", "workspace");
@@ -38,7 +38,7 @@ static bool wants_workspace(const struct mor_workspace_part *p)
 	return !workspace || !workspace->text || *workspace->text;
 }
 
-/* The runtime's own variables. plugin.toml plugins have a scratch directory of the jail's, which is in TMPDIR. */
+/* The runtime's own variables. plugin.toml plugins get a scratch directory from the jail, in TMPDIR. */
 static int prepare_place(struct mor_workspace_part *p, mortise_error *err)
 {
 	const struct mor_text_list *given = &p->run->args->plugin->env;
@@ -96,21 +96,21 @@ static void close_plugin(struct mor_workspace_part *p)
 	p->closed = true;
 }
 
-/* Whatever it was started with is gone first: only then is there nobody who changes anything. */
+/* First all processes of the run must be gone. Only then nobody can change files any more. */
 static void settle_changes(struct mor_workspace_part *p, bool failed)
 {
 	struct mor_workspace_run *run = p->run;
 
 	close_plugin(p);
 	if (failed && p->begun_ms && !run->args->keep && !is_confined(p))
-		mor_workspace_undoing_add(&p->undoing, "not undone: %s ran unconfined, and whatever it has changed stays", p->manifest->name);
+		mor_workspace_undoing_add(&p->undoing, "not undone: %s ran unconfined, so all its changes stay", p->manifest->name);
 	mor_workspace_undoing_end(&p->undoing, failed);
 	if (failed && p->undoing.done && p->scratch)
 		mor_workspace_drop_scratch(p->scratch, p->scratch_made);
 }
 
-/* Warnings are for whoever runs it, and so is a plugin.toml plugin's stderr; the runtime keeps that of the others to
- * itself, except for its last line where they fail. */
+/* Users see warnings, and the stderr of a plugin.toml plugin. The runtime hides the stderr of the others,
+ * except for the last line if they fail. */
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct mor_workspace_part *p = arg;
@@ -127,7 +127,8 @@ static void on_event(const mortise_event *event, void *arg)
 		mor_note(console, "%s| %s", p->manifest->name, shown);
 }
 
-/* What is odd about manifest and permissions, before anything runs: a misspelt key, a path that is not there. */
+/* Shows problems in manifest and permissions before anything runs: a misspelt key, a path that does not
+ * exist. */
 static void tell_warnings(struct mor_workspace_part *p)
 {
 	struct mor_console *console = p->run->console;
@@ -152,7 +153,7 @@ static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 
 	p->plugin_args = *run->args->plugin;
 	p->plugin_args.env = p->env;
-	p->plugin_args.config = (struct mor_text_list){ 0 }; /* --config goes into the params */
+	p->plugin_args.config = (struct mor_text_list){ 0 }; /* --config becomes part of the params */
 	r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err);
 	if (r < 0)
 		return r;
@@ -160,7 +161,7 @@ static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 	opt.on_event = on_event;
 	opt.arg = p;
 	r = mortise_plugin_new(p->runner.host, &opt, &p->plugin, err);
-	if (r == 0 && !p->plugin_args.unconfined) /* that one has been told */
+	if (r == 0 && !p->plugin_args.unconfined) /* that one has been reported */
 		tell_warnings(p);
 	return r;
 }
@@ -173,7 +174,7 @@ static int write_context(struct mor_workspace_part *p, struct mor_writer *w, mor
 	struct mor_json_iter it = mor_json_iter(more);
 	MOR_CLEAN(mor_buf) struct mor_buf idl = MOR_BUF_INIT;
 	const char *given = p->run->args->idl;
-	/* Whoever brings one in --context means that one. */
+	/* If --context has one, that one is used. */
 	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->run->workspace, given, &idl, err) : 0;
 
 	if (r < 0)
@@ -208,7 +209,7 @@ static int write_run(struct mor_workspace_part *p, struct mor_writer *w, mortise
 	return 0;
 }
 
-/* All words as they stand: the runtime parses no flags. */
+/* All words as typed: the runtime parses no flags. */
 static void write_json(struct mor_workspace_part *p, struct mor_writer *w)
 {
 	const struct mor_workspace_args *args = p->run->args;
@@ -263,7 +264,8 @@ static bool call_is_settled(void *arg)
 	return !((struct mor_workspace_part *)arg)->call;
 }
 
-/* What it did after it had answered: a violation takes the answer back. FAILED plugins start nothing, they only say why. */
+/* Checks what the plugin did after its answer: a violation cancels the answer. A plugin in state FAILED
+ * starts nothing, it only gives the reason. */
 static void judge_end(struct mor_workspace_part *p)
 {
 	if (p->err.code == 0 && mortise_plugin_state(p->plugin) == MORTISE_FAILED)
@@ -316,8 +318,8 @@ static int check_file(struct mor_workspace_part *p, const struct mor_value *clai
 	return r;
 }
 
-/* A claim that is not true is a breach, by the specification's plugins. To the runtime a result is any JSON, so there it
- * is only told. */
+/* With plugin.toml a false claim is an error, as the specification says. For the runtime a result is any
+ * JSON, so there it is only a warning. */
 static int check_files(struct mor_workspace_part *p, const struct mor_value *files, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(files);
@@ -364,7 +366,7 @@ int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 	if (!p->json && p->run->args->hook && p->run->args->tail)
 		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of plugin.toml take no arguments: use --context", p->typed);
 	if (p->json && p->run->args->plugin->config.count)
-		return mor_fail(err, MORTISE_EINVAL, "%s: plugins by sunscreen-plugin.json get no configuration (--config)", p->typed);
+		return mor_fail(err, MORTISE_EINVAL, "%s: plugins with sunscreen-plugin.json get no configuration: leave out --config", p->typed);
 	r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
 	if (r == 0)
 		r = prepare_place(p, err);
@@ -383,7 +385,7 @@ int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 void mor_workspace_part_fini(struct mor_workspace_part *p)
 {
 	close_plugin(p);
-	mor_workspace_undoing_tell(&p->undoing); /* after the error that it follows */
+	mor_workspace_undoing_tell(&p->undoing); /* printed after the error */
 	mor_workspace_undoing_fini(&p->undoing);
 	for (size_t i = 0; i < p->owned.count; i++)
 		mor_free((char *)p->owned.item[i]);

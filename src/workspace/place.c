@@ -49,7 +49,8 @@ static int given_workspace(const char *given, char **ret, mortise_error *err)
 	return keep_path(real, ret, err);
 }
 
-/* Not simply where we are: a plugin may read all of its workspace, and somebody's home would be too much. */
+/* Not simply the working directory: a plugin may read its whole workspace, and a home directory would be too
+ * much. */
 int mor_workspace_find(const char *given, char **ret, mortise_error *err)
 {
 	char dir[PATH_MAX], *slash;
@@ -125,7 +126,7 @@ int mor_workspace_config(const char *workspace, const struct mor_text_list *give
 
 /* ---- IDL ---- */
 
-/* The one of its kind in target/idl; NULL: none, or several. */
+/* The only JSON file in target/idl; NULL: none, or several. */
 static char *only_idl(const char *workspace)
 {
 	MOR_CLEAN_TEXT char *dir = mor_path_join(workspace, "target/idl");
@@ -170,7 +171,8 @@ int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *
 
 /* ---- scratch ---- */
 
-/* The workspace's content is not ours to trust: a link on the way would let a plugin write elsewhere. */
+/* We do not trust the content of the workspace: a link in the path could let a plugin write to another
+ * place. */
 static int make_below(int *dir, const char *name, unsigned *made)
 {
 	bool anew = false;
@@ -190,7 +192,8 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, u
 	MOR_CLEAN_TEXT char *plugins = mor_path_join(workspace, ".sunscreen/plugins");
 	int dir, r;
 
-	if (!*name || *name == '.' || strchr(name, '/')) /* manifests are checked; --set plugin.name=... is not */
+	/* manifests are checked, but --set plugin.name=... is not */
+	if (!*name || *name == '.' || strchr(name, '/'))
 		return mor_fail(err, MORTISE_EINPUT, "\"%s\" cannot be the name of a scratch directory", name);
 	dir = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = dir < 0 ? -errno : 0;
@@ -229,7 +232,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !dir[1]);
 }
 
-/* What the name means, part by part, before the file system is asked. */
+/* Resolves the name part by part, before we ask the file system. */
 static int normalise_path(struct mor_slice claimed, struct mor_buf *out, mortise_error *err)
 {
 	size_t i = 0;
@@ -281,7 +284,7 @@ int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct m
 	int r;
 
 	if (memchr(claimed.ptr, '\0', claimed.len))
-		return refuse_file(claimed, "is no name of a file", err);
+		return refuse_file(claimed, "is not a file name", err);
 	if (claimed.len && *claimed.ptr == '/') {
 		if (claimed.len <= len || memcmp(claimed.ptr, workspace, len) != 0 || (claimed.ptr[len] != '/' && workspace[1]))
 			return refuse_file(claimed, "lies outside the workspace", err);

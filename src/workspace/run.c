@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins by either manifest: one command, or one hook of several plugins in order. */
+/* Plugins with either manifest: one command, or one hook of several plugins in order. */
 #include "workspace/workspace.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "console/signals.h"
 #include "workspace/place.h"
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-/* The plugin's own number where it is one of the nine; the runtime knows one number for all that goes wrong in it. */
+/* The plugin's own number if it is one of the nine. The runtime has one number for all errors. */
 static int part_exit_code(const struct mor_workspace_part *p)
 {
 	switch (p->err.code) {
@@ -28,7 +28,7 @@ static int part_exit_code(const struct mor_workspace_part *p)
 	case MORTISE_ETIMEOUT:
 		return p->json ? 9 : 0;
 	default:
-		return 0; /* the table's */
+		return 0; /* from the table */
 	}
 }
 
@@ -150,10 +150,10 @@ static bool manifest_offers(const struct mor_manifest *m, const char *action)
 			return true;
 		count++;
 	}
-	return count == 0; /* it lists nothing: let it answer for itself */
+	return count == 0; /* it lists no hooks, so we call it and let it answer */
 }
 
-/* Failures of one plugin, whatever they are, end up in p->err; only a signal ends all. */
+/* Every failure of one plugin ends up in p->err. Only a signal ends the whole run. */
 static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 {
 	struct mor_console *console = hooks->run->console;
@@ -182,7 +182,7 @@ static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 	}
 }
 
-/* Of the first it has been read. */
+/* The first plugin's manifest has been read already. */
 static int load_manifests(struct mor_workspace_run *run, mortise_error *err)
 {
 	int r = 0;
@@ -199,7 +199,7 @@ static int load_manifests(struct mor_workspace_run *run, mortise_error *err)
 	return r;
 }
 
-/* All manifests are read before the first hook runs: a slip of the pen costs nothing. */
+/* All manifests are read before the first hook runs, so that a typing mistake costs nothing. */
 static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err)
 {
 	struct mor_workspace_run *run = hooks->run;
@@ -215,7 +215,7 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
 		if (hooks->exit_code && !run->args->keep_going)
-			mor_note(run->console, "%s: not run, because of the failure before it (--keep-going runs it)", plugins->item[i]);
+			mor_note(run->console, "%s: not run, because an earlier plugin failed (--keep-going runs it)", plugins->item[i]);
 		else if (manifest_offers(run->manifests[i], action))
 			run_hook_of(hooks, i, action);
 		else

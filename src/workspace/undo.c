@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See undo.h. */
 #include "workspace/undo.h"
 
 #include <stdlib.h>
@@ -39,7 +38,7 @@ int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const cha
 	opt.directory = directory;
 	if (r == 0)
 		r = mortise_undo_new(&opt, &undoing->undo, &why);
-	return r < 0 ? mor_fail(err, r, "%s; to run it all the same, %s", why.text, undoing->without) : 0;
+	return r < 0 ? mor_fail(err, r, "%s; to run it anyway, %s", why.text, undoing->without) : 0;
 }
 
 void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool failed)
@@ -53,7 +52,7 @@ void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool faile
 	if (failed && mortise_undo_run(undoing->undo, &undoing->result, &err) < 0)
 		mor_buf_printf(&undoing->notes, "not undone: %s\n", err.text);
 	if (undoing->result.refused)
-		mor_buf_printf(&undoing->notes, "to run it without undoing, so that nothing needs to be saved, %s\n", undoing->without);
+		mor_buf_printf(&undoing->notes, "to run it without undo, so that nothing is saved, %s\n", undoing->without);
 	undoing->done = failed;
 	undoing->undo = mortise_undo_free(undoing->undo);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a confined program writes, to be undone if it fails: for mortise run and mortise jail. */
+/* Undoes what a confined program wrote if it fails. Used by mortise run and mortise jail. */
 #ifndef MOR_WORKSPACE_UNDO_H
 #define MOR_WORKSPACE_UNDO_H
 
@@ -9,25 +9,28 @@
 #include "console/console.h"
 #include "wire/json.h"
 
-/* All zero: nothing is to be undone. console and without are set by whoever begins. */
+/* All zero: nothing is undone. The caller sets console and without. */
 struct mor_workspace_undoing {
 	struct mor_console *console;
-	const char *without;        /* how to do without: "use --keep" */
+	const char *without;        /* how to run without undoing: "use --keep" */
 	mortise_undo *undo;
-	struct mor_buf notes;       /* lines that wait for the error that they follow */
+	struct mor_buf notes;       /* lines that are printed after the error */
 	mortise_undo_result result; /* of mor_workspace_undoing_end() */
 	bool done, holds;           /* undone; notes are kept for later */
 };
 
-/* $XDG_STATE_HOME/mortise/undo. What came of earlier runs that were killed is told at once. */
+/* The store is $XDG_STATE_HOME/mortise/undo. The results of earlier runs that were killed are reported at
+ * once. */
 int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name, mortise_error *err);
-/* Nothing of it runs any more. */
+/* Call it when no process of the run is left. */
 void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool failed);
-/* A line more for mor_workspace_undoing_tell(). */
+/* Adds a line for mor_workspace_undoing_tell(). */
 void mor_workspace_undoing_add(struct mor_workspace_undoing *undoing, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "undone: 3 files changed, 1 created", and what was not, on stderr; after the error. */
+/* Prints on stderr "undone: 3 files changed, 1 created", and what could not be undone. Call it after the
+ * error. */
 void mor_workspace_undoing_tell(struct mor_workspace_undoing *undoing);
-/* Of a struct mor_workspace_undoing: the member "undone" with its numbers; nothing where nothing was to be undone. */
+/* Writes the member "undone" with its numbers. Writes nothing if nothing was to be undone. The argument is a
+ * struct mor_workspace_undoing. */
 void mor_workspace_undoing_member(const void *arg, struct mor_writer *w);
 void mor_workspace_undoing_fini(struct mor_workspace_undoing *undoing);
 

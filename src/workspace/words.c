@@ -33,7 +33,7 @@ static bool is_value(const char *word)
 	return word && (word[0] != '-' || !word[1]);
 }
 
-/* Returns how many words it was, or a status. */
+/* Returns the number of words used, or a status. */
 static int take_flag(struct mor_workspace_words *w, const char *const *at, mortise_error *err)
 {
 	const char *name = at[0] + 2, *equals = strchr(name, '=');
@@ -88,7 +88,7 @@ static void write_value(const struct mor_workspace_flag *flag, struct mor_writer
 		mor_w_bool(w, true);
 }
 
-/* Where the flag stands for the first time, the values of all its later ones are gathered. */
+/* At the first place of a flag, the values of all its later places are collected. */
 void mor_workspace_words_write_flags(const struct mor_workspace_words *words, struct mor_writer *w)
 {
 	mor_w_object(w);

@@ -29,7 +29,8 @@ struct mor_workspace_words {
 	bool only_args; /* a "--" has been seen */
 };
 
-/* Adds words; may be called again: a flag never takes its value from another call's words. MORTISE_EINVAL, _ENOMEM. */
+/* Adds words. May be called again: a flag never takes its value from the words of another call.
+ * MORTISE_EINVAL, MORTISE_ENOMEM. */
 int mor_workspace_words_add(struct mor_workspace_words *words, const char *const *list, mortise_error *err);
 void mor_workspace_words_fini(struct mor_workspace_words *words);
 /* An array of texts; an object. */

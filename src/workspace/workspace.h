@@ -20,18 +20,18 @@
 #include "workspace/undo.h"
 #include "workspace/words.h"
 
-/* What is wanted. */
+/* What the user wants. */
 struct mor_workspace_args {
 	const char *context;           /* JSON or @FILE: more members of a hook's context; or NULL        */
 	const char *hook;              /* NULL: a command                                                 */
 	const char *workspace;         /* NULL: the nearest directory upwards with a sunscreen.yml        */
 	const char *idl;               /* NULL: the one file in target/idl                                */
 	bool yes, keep_going, keep;
-	const char *const *words;      /* PLUGIN COMMAND WORD…; of a hook: PLUGIN…                        */
+	const char *const *words;      /* PLUGIN COMMAND WORD…; with a hook: PLUGIN… */
 	size_t word_count;
 	const char *const *tail;       /* what followed "--", or NULL                                     */
 	const char *unknown;           /* the first option among the words, or NULL                       */
-	const char *const *line;       /* all that was typed behind "mortise run", to be typed again      */
+	const char *const *line;       /* all words after "mortise run", to show the command again */
 	const struct mor_plugin_args *plugin;
 };
 
@@ -39,52 +39,54 @@ struct mor_workspace_args {
 struct mor_workspace_run {
 	struct mor_console *console;
 	const struct mor_workspace_args *args;
-	const struct mor_text_list *plugins; /* where they are ...       */
-	struct mor_manifest **manifests;     /* ... and what they are  */
+	const struct mor_text_list *plugins; /* their paths ... */
+	struct mor_manifest **manifests;     /* ... and their manifests */
 	char *workspace;
-	struct mor_workspace_words words;    /* of a command; of a hook: empty */
+	struct mor_workspace_words words;    /* of a command; with a hook: empty */
 	struct mor_doc *context;             /* --context, or NULL */
 };
 
-/* Plugins by name: those that the workspace declares, in plugins[] of its sunscreen.yml. Fills *ret with one path for each of
- * the words, or for a hook without words all that the workspace declares. A word that names a file is that file; another one is
- * a source of plugins[], a manifest's name or the last part of a source.
- * MORTISE_EMANIFEST, MORTISE_EINPUT (it means several), MORTISE_ENOTFOUND. */
+/* Finds plugins by name: those that the workspace declares in plugins[] of its sunscreen.yml. Fills *ret
+ * with one path per word, or, for a hook without words, with all that the workspace declares. A word that
+ * names a file is that file. Otherwise it is a source in plugins[], a manifest's name, or the last part of a
+ * source.
+ * MORTISE_EMANIFEST, MORTISE_EINPUT (it matches several), MORTISE_ENOTFOUND. */
 int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args, struct mor_text_list *ret,
 			   mortise_error *err);
 void mor_workspace_declared_free(struct mor_text_list *plugins);
 
-/* Runs the command of the first of `plugins`, whose manifest is `first` (borrowed), or the hook of all of them. 0, with *ret_exit for what was told; or a status with
- * err that nobody has told yet (MORTISE_EINVAL: a mistake of usage). */
+/* Runs the command of the first of `plugins`, whose manifest is `first` (borrowed), or the hook of all of
+ * them. 0, with *ret_exit for errors that have been reported; or a status with err that is not reported yet
+ * (MORTISE_EINVAL: a usage error). */
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
 			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit, mortise_error *err);
 
 /* ---- between its files ---- */
 
-/* One plugin's part in it. */
+/* One plugin's part of a run. */
 struct mor_workspace_part {
 	struct mor_workspace_run *run;
 	const char *typed, *action;
 	const struct mor_manifest *manifest;
-	bool json;                    /* by sunscreen-plugin.json */
+	bool json;                    /* it has a sunscreen-plugin.json */
 	char *scratch;
-	unsigned scratch_made;        /* so many directories of it were not there before */
+	unsigned scratch_made;        /* number of new directories in it */
 	struct mor_workspace_undoing undoing;
 	bool closed;                  /* plugin and runner */
 	struct mor_text_list env, settings;
-	struct mor_text_list owned;    /* texts of ours in them */
+	struct mor_text_list owned;    /* texts in them that we own */
 	struct mor_plugin_args plugin_args;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
 	mortise_call *call;
 	char *result, *err_data;
-	struct mor_buf files;         /* files_written as it was verified: a JSON array */
-	mortise_error err;            /* code 0: it went well */
+	struct mor_buf files;         /* files_written after verification: a JSON array */
+	mortise_error err;            /* code 0: no error */
 	int64_t begun_ms, time_ms;
 };
 
-/* All of it, to the end of the process, and what it has changed undone if it failed. 0, and part->err tells how it went; or a
- * status with err. */
+/* Does everything up to the end of the process, and undoes its changes if it failed. 0, with the outcome in
+ * part->err; or a status with err. */
 int mor_workspace_part_run(struct mor_workspace_part *part, mortise_error *err);
 void mor_workspace_part_fini(struct mor_workspace_part *part);
 

@@ -9,9 +9,10 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#define TURN_BYTES 65536    /* that one turn reads at most                   */
-#define OUT_BYTES 65536     /* that wait for the socket; the rest is wslay's */
-#define HOLD_BYTES (1 << 20) /* wait for a peer that then is read no more: its pings make us answer */
+#define TURN_BYTES 65536    /* limit of bytes read in one turn */
+#define OUT_BYTES 65536     /* limit of bytes that wait for the socket; wslay keeps the rest */
+/* with so much waiting, we stop reading from the peer: its pings would make us answer */
+#define HOLD_BYTES (1 << 20)
 
 /* ---- life ---- */
 
@@ -46,7 +47,7 @@ static void bury(struct mor_grave *grave)
 	mor_free(ws);
 }
 
-/* What touches the loop or the socket; the memory may still be in use up the stack. */
+/* Frees what uses the loop or the socket. The memory may still be in use further up the stack. */
 static void let_go(struct mor_ws *ws)
 {
 	mor_resolve_free(mor_take(&ws->resolve));
@@ -82,7 +83,7 @@ int mor_ws_refusal(const struct mor_ws *ws)
 
 /* ---- the end ---- */
 
-/* One that has not got in is nobody's but the server's. */
+/* A connection whose handshake is not done belongs to the server only. */
 static void on_end(struct mor_task *task)
 {
 	struct mor_ws *ws = mor_container_of(task, struct mor_ws, end);
@@ -140,17 +141,18 @@ static bool may_read(const struct mor_ws *ws)
 
 static void set_timer(struct mor_ws *ws, uint32_t ms)
 {
-	(void)mor_timer_set(ws->loop, &ws->timer, ms, on_timer); /* moved: cannot fail */
+	(void)mor_timer_set(ws->loop, &ws->timer, ms, on_timer); /* moving a timer cannot fail */
 }
 
-/* Silence is answered with a ping; anything that comes is as good as a pong. While we do not read, silence is ours. */
+/* After silence we send a ping. Any message counts as a pong. While we do not read, the silence is our fault
+ * and does not count. */
 static void judge_silence(struct mor_ws *ws)
 {
 	int64_t now = mor_loop_now_ms(ws->loop), silent = may_read(ws) ? now - ws->heard_ms : 0;
 	char shown[32];
 
 	if (mor_ws_waiting(ws) && now - ws->wrote_ms >= 2 * (int64_t)ws->options.ping_ms)
-		mor_ws_fail(ws, "it has taken nothing for %s", mor_format_ms((uint64_t)(now - ws->wrote_ms), shown));
+		mor_ws_fail(ws, "it has read nothing for %s", mor_format_ms((uint64_t)(now - ws->wrote_ms), shown));
 	else if (ws->pinged && silent >= (int64_t)ws->options.ping_ms)
 		mor_ws_fail(ws, "no sign of life for %s, not even an answer to a ping", mor_format_ms((uint64_t)silent, shown));
 	if (ws->state != MOR_WS_OPEN)
@@ -178,14 +180,14 @@ static void on_timer(struct mor_timer *timer)
 		judge_silence(ws);
 		mor_ws_turn(ws);
 	} else if (ws->state == MOR_WS_CLOSING)
-		mor_ws_fail(ws, "it did not answer our good-bye");
+		mor_ws_fail(ws, "it did not answer our close");
 	else
 		mor_ws_fail(ws, "%s within %d s", waits[ws->state], MOR_WS_HANDSHAKE_MS / 1000);
 }
 
 /* ---- reading ---- */
 
-/* 64 KiB at a time, so that one peer that floods leaves the others their turn. */
+/* 64 KiB at a time, so that a peer that sends too much does not block the others. */
 static void read_frames(struct mor_ws *ws)
 {
 	char *bytes = mor_loop_scratch(ws->loop);
@@ -236,7 +238,8 @@ static int fill_output(struct mor_ws *ws)
 	return ws->frames ? mor_frames_write(ws->frames, &ws->out, OUT_BYTES) : 0;
 }
 
-/* The peer takes no more. What it has sent before that may still be there, and is read to its end; but not for ever. */
+/* The peer accepts no more bytes. What it sent before may still be there. We read it to its end, but with a
+ * time limit. */
 static void fall_silent(struct mor_ws *ws)
 {
 	ws->mute = true;
@@ -277,7 +280,7 @@ static void on_again(struct mor_task *task)
 	mor_ws_turn(mor_container_of(task, struct mor_ws, again));
 }
 
-/* What the loop is to tell us of. */
+/* The events that the loop must report. */
 static void ask(struct mor_ws *ws)
 {
 	unsigned wants = 0;
@@ -306,7 +309,7 @@ static void secure(struct mor_ws *ws)
 	}
 }
 
-/* Somebody has begun the end: it has a limit from now on. */
+/* One side has begun to close: from now on there is a time limit. */
 static void look_for_end(struct mor_ws *ws)
 {
 	if (ws->state == MOR_WS_OPEN && mor_frames_ending(ws->frames)) {

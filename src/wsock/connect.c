@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection that we open: the name, its addresses, one after the other. */
+/* A connection that we open: looks up the name and tries its addresses, one after the other. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,7 +35,7 @@ static int open_socket(const struct addrinfo *address)
 	return fd;
 }
 
-/* Another address, if there is one; the reason that is told is that of the last. */
+/* Tries another address, if there is one. The reported reason is that of the last address. */
 void mor_ws_try_next(struct mor_ws *ws)
 {
 	int fd = -ENOENT;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages and frames, by wslay: the only file that knows it. Here it has no socket: bytes are fed, and what it wants to send is
- * moved to a buffer. It answers pings and good-byes by itself, and checks UTF-8 and masks.
+ * Messages and frames, by wslay: the only file that uses it. It has no socket here: we give it bytes, and
+ * move what it wants to send to a buffer. It answers pings and close frames itself, and checks UTF-8 and
+ * masks.
  *
- * Messages are put together here, not there: wslay makes two allocations per frame, so that a message in frames of one byte
- * would take a hundred times its length.
+ * Messages are put together here, not in wslay: wslay makes two allocations per frame, so a message in
+ * frames of one byte would take a hundred times its length.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,19 +16,19 @@
 #include "base/text.h"
 #include "wsock/inside.h"
 
-#define KEEP 65536 /* of the memory of a message, for the next one */
+#define KEEP 65536 /* memory of a message that is kept for the next one */
 
 struct mor_frames {
 	wslay_event_context_ptr context;
 	const struct mor_frames_handler *handler;
 	void *arg;
-	struct mor_slice in; /* not taken yet */
-	struct mor_buf message; /* what has come of it */
-	bool broken;         /* what came is no frame */
-	bool control;        /* the frame that is coming is none of a message */
+	struct mor_slice in; /* bytes that are not processed yet */
+	struct mor_buf message; /* the part of the message so far */
+	bool broken;         /* the input was not a frame */
+	bool control;        /* the present frame is not part of a message */
 	struct mor_buf *out; /* while mor_frames_write() runs */
 	size_t most;
-	char reason[128]; /* of the peer's good-bye */
+	char reason[128]; /* from the peer's close frame */
 };
 
 /* ---- what wslay asks for ---- */
@@ -161,7 +162,7 @@ static int judge_frames(int done)
 	return done == 0 ? 0 : done == WSLAY_ERR_NO_MORE_MSG ? MORTISE_ECLOSED : MORTISE_ENOMEM;
 }
 
-/* What comes behind a good-bye, or behind a broken rule, is not looked at. */
+/* Bytes after a close frame or after an error are ignored. */
 int mor_frames_feed(struct mor_frames *frames, struct mor_slice bytes)
 {
 	int done = 0;
@@ -170,7 +171,8 @@ int mor_frames_feed(struct mor_frames *frames, struct mor_slice bytes)
 	if (wslay_event_want_read(frames->context))
 		done = wslay_event_recv(frames->context);
 	frames->in = (struct mor_slice){ 0 };
-	if (done == WSLAY_ERR_CALLBACK_FAILURE) { /* a head that is none: it has queued a good-bye without a status */
+	/* a bad frame head: wslay has queued a close frame without a status */
+	if (done == WSLAY_ERR_CALLBACK_FAILURE) {
 		frames->broken = true;
 		wslay_event_shutdown_read(frames->context);
 	}
@@ -225,7 +227,7 @@ bool mor_frames_closed_by_peer(const struct mor_frames *frames)
 	return wslay_event_get_close_received(frames->context);
 }
 
-/* What RFC 6455 calls them. */
+/* The names in RFC 6455. */
 static const char *status_text(uint16_t status)
 {
 	static const struct {
@@ -247,7 +249,7 @@ const char *mor_frames_why(const struct mor_frames *frames, char *out, size_t si
 {
 	uint16_t status = mor_frames_closed_by_peer(frames) ? wslay_event_get_status_code_received(frames->context)
 							    : wslay_event_get_status_code_sent(frames->context);
-	const char *who = mor_frames_closed_by_peer(frames) ? "it closed the connection" : "it was sent away";
+	const char *who = mor_frames_closed_by_peer(frames) ? "it closed the connection" : "we closed the connection";
 
 	if (frames->broken)
 		status = WSLAY_CODE_PROTOCOL_ERROR;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handshake of a WebSocket: one request and one response of HTTP/1.1, whose bodies do not matter. */
+/* The handshake of a WebSocket: one request and one response of HTTP/1.1. Their bodies are ignored. */
 #include <nettle/base64.h>
 #include <nettle/sha1.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ size_t mor_http_end(struct mor_slice bytes)
 	return end ? (size_t)(end - bytes.ptr) + 4 : 0;
 }
 
-/* Takes one line off, without its end. */
+/* Takes one line, without its end. */
 static struct mor_slice take_line(struct mor_slice *rest)
 {
 	const char *end = memmem(rest->ptr, rest->len, "\r\n", 2);
@@ -52,7 +52,7 @@ static struct mor_slice trim(struct mor_slice text)
 	return text;
 }
 
-/* Control bytes would end up in texts and comparisons; a NUL, or a bare CR, is nobody's slip. */
+/* Control bytes would get into texts and comparisons. Nobody sends NUL or a single CR by mistake. */
 static bool is_clean(struct mor_slice text)
 {
 	for (size_t i = 0; i < text.len; i++)
@@ -88,7 +88,7 @@ const char *mor_http_parse_request(struct mor_slice bytes, struct mor_http *ret)
 	*ret = (struct mor_http){ .method = take_word(&line) };
 	target = take_word(&line);
 	if (!mor_slice_is(line, "HTTP/1.1") || !ret->method.len || !target.len || !is_clean(target))
-		return "it is no request of HTTP/1.1";
+		return "it is not an HTTP/1.1 request";
 	query = memchr(target.ptr, '?', target.len);
 	ret->path = (struct mor_slice){ target.ptr, query ? (size_t)(query - target.ptr) : target.len };
 	if (query)
@@ -103,7 +103,7 @@ const char *mor_http_parse_response(struct mor_slice bytes, struct mor_http *ret
 
 	*ret = (struct mor_http){ 0 };
 	if (version.len < 7 || memcmp(version.ptr, "HTTP/1.", 7) != 0 || code.len != 3 || !mor_parse_u32(code, &status))
-		return "its answer is no HTTP";
+		return "its answer is not HTTP";
 	ret->status = (int)status;
 	return parse_headers(bytes, ret);
 }
@@ -128,7 +128,7 @@ struct mor_slice mor_http_query(const struct mor_http *head)
 	return head->query;
 }
 
-/* Is the word one of a list such as "keep-alive, Upgrade", in any case? */
+/* Is the word in a list such as "keep-alive, Upgrade"? Ignores case. */
 static bool lists(struct mor_slice value, const char *word)
 {
 	size_t len = strlen(word);
@@ -183,7 +183,7 @@ const char *mor_http_check_response(const struct mor_http *head, const char *key
 	if (head->status == 404)
 		return "it has no such path";
 	if (head->status >= 300 && head->status < 400)
-		return "it answers that it has moved, which is not followed";
+		return "it answers with a redirect, which is not followed";
 	if (head->status != 101)
 		return "it answers as a web server, not as a WebSocket";
 	mor_http_accept(mor_slice_of(key), accept);
@@ -197,7 +197,7 @@ const char *mor_http_check_response(const struct mor_http *head, const char *key
 
 int mor_http_check_request(const struct mor_http *head, const char **ret_wrong)
 {
-	*ret_wrong = "it is no handshake of a WebSocket";
+	*ret_wrong = "it is not a WebSocket handshake";
 	if (!mor_slice_is(head->method, "GET"))
 		return 405;
 	if (!lists(mor_http_header(head, "Upgrade"), "websocket") || !lists(mor_http_header(head, "Connection"), "Upgrade"))

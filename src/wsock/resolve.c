@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From names to addresses. glibc looks them up on a thread of its own (getaddrinfo_a) and then runs `on_looked_up` on another;
- * that only writes to an eventfd, which is the last it does with the look-up. A look-up cannot be stopped: one that nobody
- * waits for any more is freed there.
+ * From names to addresses. glibc looks them up in its own thread (getaddrinfo_a) and then runs
+ * `on_looked_up` in another one. That function only writes to an eventfd, and does not use the look-up after
+ * that. A look-up cannot be stopped: if nobody waits for it any more, it is freed there.
  */
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +16,8 @@
 #include "base/alloc.h"
 #include "wsock/inside.h"
 
-/* Shared with the thread. Not from mor_alloc(): tests that count allocations do not count another thread's. */
+/* Shared with the thread. Not from mor_alloc(): tests that count allocations must not count another
+ * thread's. */
 enum { UNDER_WAY, LOOKED_UP, ABANDONED };
 
 struct lookup {
@@ -31,7 +32,7 @@ struct lookup {
 struct mor_resolve {
 	struct mor_loop *loop;
 	struct mor_watch watch;
-	struct mor_task task; /* where the answer is known at once */
+	struct mor_task task; /* used if the answer is known at once */
 	struct lookup *lookup;
 	int error;
 	mor_resolve_fn *fn;
@@ -46,7 +47,7 @@ static void free_lookup(struct lookup *lookup)
 	free(lookup);
 }
 
-/* On another thread, all signals blocked. */
+/* Runs in another thread, with all signals blocked. */
 static void on_looked_up(union sigval value)
 {
 	struct lookup *lookup = value.sival_ptr;
@@ -57,7 +58,7 @@ static void on_looked_up(union sigval value)
 		(void)!write(lookup->eventfd, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
-/* It may be between its two steps: then it is waited for, which takes no time. */
+/* The thread may be between its two steps. Then we wait for it, which takes almost no time. */
 static void abandon(struct lookup *lookup)
 {
 	if (lookup->has_thread && atomic_exchange(&lookup->state, ABANDONED) != LOOKED_UP)
@@ -71,7 +72,7 @@ static void tell_found(struct mor_resolve *resolve)
 {
 	struct addrinfo *list = NULL;
 
-	if (!resolve->error) /* else the thread may still be at it */
+	if (!resolve->error) /* otherwise the thread may still use it */
 		list = mor_take(&resolve->lookup->request.ar_result);
 	resolve->fn(resolve->arg, list, resolve->error ? gai_strerror(resolve->error) : NULL);
 }

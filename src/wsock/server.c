@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server: who comes, and whether they get in. */
+/* A server: accepts connections and decides which ones may stay. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,12 +12,12 @@
 #include "base/fd.h"
 #include "wsock/conn.h"
 
-#define AT_ONCE 16     /* taken in one turn                    */
-#define REST_MS 100    /* after a lack of descriptors or memory */
+#define AT_ONCE 16     /* limit of connections accepted in one turn */
+#define REST_MS 100    /* pause after a lack of descriptors or memory */
 
-#define MOST_DOORS 4   /* "localhost" is two addresses         */
+#define MOST_DOORS 4   /* "localhost" has two addresses */
 
-/* One address of the host's. */
+/* One address of the host. */
 struct door {
 	struct mor_ws_server *server;
 	struct mor_watch watch;
@@ -31,7 +31,7 @@ struct mor_ws_server {
 	struct door doors[MOST_DOORS];
 	unsigned door_count;
 	struct mor_timer rest;
-	struct mor_ws **young; /* whose handshake is under way */
+	struct mor_ws **young; /* connections whose handshake is not done yet */
 	size_t count;
 };
 
@@ -61,7 +61,7 @@ uint16_t mor_ws_server_port(const struct mor_ws_server *server)
 						   : ((struct sockaddr_in *)&address)->sin_port);
 }
 
-/* ---- who comes ---- */
+/* ---- incoming connections ---- */
 
 static void watch_doors(struct mor_ws_server *server, unsigned events)
 {
@@ -93,7 +93,7 @@ static void on_rest_over(struct mor_timer *timer)
 	watch_doors(mor_container_of(timer, struct mor_ws_server, rest), MOR_READABLE);
 }
 
-/* Whoever cannot be taken now waits with the kernel. */
+/* A connection that we cannot accept now waits in the kernel. */
 static void rest(struct mor_ws_server *server)
 {
 	watch_doors(server, 0);
@@ -128,7 +128,7 @@ static void on_somebody(struct mor_watch *watch, unsigned events)
 
 /* ---- life ---- */
 
-/* IPv6 alone where there is a door for IPv4 as well: else the two would be in each other's way. */
+/* If there is also a socket for IPv4, this one takes only IPv6. Otherwise the two would conflict. */
 static int listen_at(const struct addrinfo *address, bool alone)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol);
@@ -161,8 +161,8 @@ static int open_door(struct mor_ws_server *server, const struct addrinfo *addres
 	return 0;
 }
 
-/* A host may have an address that this machine has not (IPv6 is off): one that can be used is enough. But one that is taken by
- * somebody else is an error. */
+/* A host name may have an address that this machine does not have (IPv6 is off). One usable address is
+ * enough. But an address already in use is an error. */
 static int open_server(struct mor_ws_server *server, mortise_error *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *list = NULL;

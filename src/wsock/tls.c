@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS, by OpenSSL: the only file that knows it. A client verifies the chain and the name; there is no way to turn that off.
- * OpenSSL's errors are a queue per thread: it is emptied before each call, so that what is found there is of that call.
+ * TLS, by OpenSSL: the only file that uses it. A client always verifies the chain and the name; this cannot
+ * be turned off. OpenSSL has one error queue per thread. We empty it before each call, so that the errors
+ * found belong to that call.
  */
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -18,9 +19,9 @@ struct mor_tls {
 	SSL_CTX *context;
 };
 
-/* ---- whom we trust, who we are ---- */
+/* ---- certificates: our own, and those we trust ---- */
 
-/* The last word is the most telling one, but for the system's, which comes first ("system lib" follows). */
+/* The last error says most, except for a system error, which comes first ("system lib" follows it). */
 static const char *reason(void)
 {
 	unsigned long first = ERR_peek_error(), error = ERR_SYSTEM_ERROR(first) ? first : ERR_peek_last_error();
@@ -91,7 +92,7 @@ static bool is_address(const char *host)
 	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* A certificate names a host, or an address: the two are not told apart by the certificate's reader. */
+/* A certificate names a host or an address. OpenSSL must be told which of them to check. */
 static bool expect(SSL *ssl, const char *host)
 {
 	if (is_address(host))
@@ -116,7 +117,7 @@ bool mor_tls_begin(struct mor_stream *stream, struct mor_tls *tls, const char *h
 	return true;
 }
 
-/* What a failed call of OpenSSL means. */
+/* The meaning of a failed OpenSSL call. */
 static int judge_tls(struct mor_stream *stream, int done)
 {
 	int error = SSL_get_error(stream->ssl, done);
@@ -175,7 +176,8 @@ bool mor_tls_has_more(const struct mor_stream *stream)
 	return SSL_pending(stream->ssl) > 0;
 }
 
-/* Our good-bye, if it fits; the peer's is not waited for. After a failure OpenSSL forbids it. */
+/* Sends our close message if possible, and does not wait for the peer's. After a failure OpenSSL does not
+ * allow it. */
 void mor_tls_end(struct mor_stream *stream)
 {
 	if (!*stream->why && SSL_is_init_finished(stream->ssl))

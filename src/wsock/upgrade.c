@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a connected socket to a WebSocket: the handshake of HTTP, on either side. */
+/* From a connected socket to a WebSocket: the HTTP handshake, on both sides. */
 #include <nettle/base64.h>
 #include <stdio.h>
 #include <sys/random.h>
 
 #include "wsock/conn.h"
 
-/* A client speaks first. */
+/* The client sends first. */
 void mor_ws_begin_upgrade(struct mor_ws *ws)
 {
 	unsigned char random[16];
@@ -40,7 +40,7 @@ static void take_response(struct mor_ws *ws, struct mor_slice head, struct mor_s
 	mor_ws_fail(ws, "%s (HTTP %d)", wrong, http.status);
 }
 
-/* It is told, and then it is over. */
+/* Sends the refusal and then ends. */
 static void refuse_upgrade(struct mor_ws *ws, int status, const char *why)
 {
 	snprintf(ws->why, sizeof(ws->why), "%s (refused with %d)", why, status);
@@ -62,9 +62,9 @@ static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_sl
 		mor_ws_fail_memory(ws);
 		return;
 	}
-	if (status == 0) { /* what it makes for the connection is used from here on */
+	if (status == 0) { /* from here on, what the callback made for the connection is used */
 		status = server->judge(ws->server, &http, ws->from, &ws->options.arg);
-		wrong = status == 401 ? "it has no access token" : status == 403 ? "its access token is wrong" : "it asks for what is not here";
+		wrong = status == 401 ? "it has no access token" : status == 403 ? "its access token is wrong" : "it asks for a path that does not exist here";
 	}
 	if (status) {
 		refuse_upgrade(ws, status, wrong);
@@ -77,7 +77,7 @@ static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_sl
 		mor_ws_on_upgraded(ws, rest);
 }
 
-/* The head comes in pieces of any size; what stands behind it are frames already. */
+/* The head comes in pieces of any size. The bytes after it are already frames. */
 void mor_ws_upgrade(struct mor_ws *ws)
 {
 	size_t end = 0;

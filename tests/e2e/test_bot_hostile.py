@@ -88,7 +88,7 @@ class Hostile(NetworkCase):
     def test_rubbish(self):
         """Told a few times, then the connection is closed."""
         told = self.meets(*[frame(TEXT, b"{broken")] * 200)
-        self.assertIn("what it sends is no OneBot", told)
+        self.assertIn("it does not send OneBot messages", told)
         self.assertEqual("".join(self.told).count("input: "), 7)  # 1st, 2nd, 4th ... 64th
 
     def test_events_that_are_none(self):
@@ -123,7 +123,7 @@ class Hostile(NetworkCase):
         before = self.memory()
         connection.exactly = lambda count: threading.Event().wait()  # reads no more
         threading.Thread(target=self.push, args=(connection, frame(PING, b"x" * 125) * 1000), daemon=True).start()
-        self.hears("it has taken nothing for ")
+        self.hears("it has read nothing for ")
         self.assertLess(self.memory() - before, 150_000)
         server.connection()
         self.end()
@@ -156,7 +156,7 @@ class Hostile(NetworkCase):
         self.begin(self.stage("a", answer={"reply": "@" + "x" * 20000}), ws_url=server.url())
         connection = server.connection()
         connection.send(*(message(str(number), number, user=number) for number in range(1, 201)))
-        self.hears("calls wait for the chat network: no event is taken until it has caught up")
+        self.hears("calls wait for the chat network: no event is read until it has caught up")
         self.assertLess(len(self.asked("a", "handle")), 100)
         gate.set()
         self.assertEqual(len([connection.call() for _ in range(200)]), 200)

@@ -56,7 +56,7 @@ class Forward(NetworkCase):
         for given, code in ({"access_token": "wrong"}, 403), ({}, 401):
             server = Server(self, token="right")
             self.begin(ws_url=server.url(), **given)
-            self.assertIn(f"it refuses the access token (HTTP {code}); another try in about 1 s", self.hears("disconnected: "))
+            self.assertIn(f"it refuses the access token (HTTP {code}); trying again in about 1 s", self.hears("disconnected: "))
             server.token = given.get("access_token")  # the mistake is found, and mended at the other side
             self.echoes(server.connection(), "x")
             self.end()
@@ -64,7 +64,7 @@ class Forward(NetworkCase):
     def test_server_comes_later(self):
         port = free_port()
         self.begin(ws_url=f"ws://127.0.0.1:{port}")
-        self.hears("Connection refused; another try in about 1 s")
+        self.hears("Connection refused; trying again in about 1 s")
         server = Server(self, port=port)
         self.echoes(server.connection(), "x")
         self.end()
@@ -80,7 +80,7 @@ class Forward(NetworkCase):
         self.addCleanup(listener.close)
         self.begin(ws_url=f"ws://127.0.0.1:{listener.getsockname()[1]}")
         for answer, part in ((b"HTTP/1.1 200 OK\r\n\r\n", "it answers as a web server, not as a WebSocket (HTTP 200)"),
-                             (b"220 mail.example.org ESMTP\r\n\r\n", "its answer is no HTTP"), (b"x" * 20000, "its handshake is too long"),
+                             (b"220 mail.example.org ESMTP\r\n\r\n", "its answer is not HTTP"), (b"x" * 20000, "its handshake is too long"),
                              (b"HTTP/1.1 101 OK\r\n", "the connection was closed during the handshake")):
             sock, _ = listener.accept()
             sock.recv(65536)
@@ -154,7 +154,7 @@ class Reconnect(NetworkCase):
         self.begin(ws_url=server.url())
         connection = server.connection()
         connection.raw(frame(CLOSE, struct.pack(">H", 1001) + "update".encode()))
-        self.hears("it closed the connection (1001 going away: update); another try in about 1 s")
+        self.hears("it closed the connection (1001 going away: update); trying again in about 1 s")
         self.echoes(server.connection(), "x")
         self.end()
 
@@ -181,7 +181,7 @@ class Alive(NetworkCase):
         self.begin(ws_url=server.url(), ping="1s")
         first = server.connection()
         first.send(heartbeat(1000))
-        self.hears("no heartbeat for 3 s; another try in about")
+        self.hears("no heartbeat for 3 s; trying again in about")
         self.assertIsNotNone(first.until_frame(PING))
         server.connection()
         self.end()
@@ -237,7 +237,7 @@ class Results(NetworkCase):
         server = Server(self, answer=lambda call: None)
         self.begin(ws_url=server.url(), api_timeout="200ms")
         server.connection().send(message("x", 1))
-        self.hears("timeout: event 1: stage (a): send_private_msg to 7: no answer in 200 ms (api_timeout in the bot's file gives it longer)")
+        self.hears("timeout: event 1: stage (a): send_private_msg to 7: no answer in 200 ms (api_timeout in the bot's file sets the limit)")
         self.end()
 
     def test_lost_with_the_connection(self):
@@ -264,7 +264,7 @@ class Results(NetworkCase):
         server.stop()
         self.hears("disconnected: ")
         gate.open()
-        self.hears("lost: event 1: stage (a): send_private_msg to 7: not sent: for 100 ms there was no connection that takes calls")
+        self.hears("lost: event 1: stage (a): send_private_msg to 7: not sent: for 100 ms there was no connection that accepts calls")
         self.end()
 
     def test_told_to_the_plugin_that_acted(self):
@@ -426,7 +426,7 @@ class Changes(NetworkCase):
         connection = server.connection()
         path = self.dir / "bot.toml"
         path.write_text(path.read_text() + 'access_token = "new"\n')
-        self.hears("[bot] has changed, which takes effect when the bot is started again")
+        self.hears("[bot] has changed: start the bot again to use it")
         self.echoes(connection, "x")
         self.end()
 

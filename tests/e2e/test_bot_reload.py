@@ -131,11 +131,11 @@ class Reload(BotCase):
     def test_a_new_one_that_does_not_start_leaves_the_old_one(self):
         self.begin(self.stage("a", answer={"reply": "old"}))
         self.bot(self.stage("a", answers={"lifecycle": {"ok": False}}))
-        self.assertIn("the new one does not start, and the old one goes on: a: the answer to \"lifecycle\" says", self.hears("reload: stage (a): "))
+        self.assertIn("the new process does not start, so the old one goes on: a: the answer to \"lifecycle\" says", self.hears("reload: stage (a): "))
         self.say("x")
         self.assertEqual(self.answers(1), ["old"])
         self.bot(("a", ["./no-such-program"]))
-        self.hears("reload: stage (a): the new one does not start")
+        self.hears("reload: stage (a): the new process does not start")
         self.say("x")
         self.assertEqual(self.answers(1), ["old"])
         self.end()

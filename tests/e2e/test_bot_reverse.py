@@ -121,10 +121,10 @@ class Reverse(NetworkCase):
     def test_open_to_the_world(self):
         """Whoever comes could play the chat network: that is told, and not with a token."""
         self.listen(listen=f"ws://0.0.0.0:{free_port()}/")
-        self.hears("warning: others than this machine can reach ws://0.0.0.0")
+        self.hears("warning: other machines can reach ws://0.0.0.0")
         self.end()
         self.listen(listen=f"ws://0.0.0.0:{free_port()}/", access_token="x")
-        self.assertNotIn("others than this machine", self.end())
+        self.assertNotIn("other machines", self.end())
 
     def test_crowds(self):
         """Many at the door that say nothing, and one that does; those who refuse to speak HTTP do not fill the log."""

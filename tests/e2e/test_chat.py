@@ -31,14 +31,14 @@ class FromAFile(Case):
     def test_text_without_conversation(self):
         done = self.chat("hello\n/count to=1\n")
         self.assertEqual((done.code, done.out), (4, "1 done\n"))
-        self.assertIn("input: the plugin waits for no input: call a function first", done.err)
+        self.assertIn("input: the plugin is not waiting for input: call a function first", done.err)
 
     def test_words(self):
         done = self.chat("/echo a='x y' b=\"it's\" c=d\\ e f:=[1]\n/echo {\"g\": {\"h\": 1}}\n")
         self.assertEqual([row["arguments"] for row in done.rows], [{"a": "x y", "b": "it's", "c": "d e", "f": [1]}, {"g": {"h": 1}}])
         done = self.chat("/echo a='x\n")
         self.assertEqual(done.code, 4)
-        self.assertIn("a quote is open", done.err)
+        self.assertIn("a quote is not closed", done.err)
 
     def test_slash_in_a_conversation(self):
         """//text is text; /function calls one also while the plugin waits."""
@@ -154,7 +154,7 @@ class Arguments(Manifests):
 
     def test_a_word_without_a_name(self):
         where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, []))
-        self.assertEqual(self.chat("/echo a b\n", where).err, 'input: "a" is no KEY=VALUE; usage: echo [text=string] [times=integer]\n')
+        self.assertEqual(self.chat("/echo a b\n", where).err, 'input: "a" is not KEY=VALUE; usage: echo [text=string] [times=integer]\n')
 
     def test_a_lone_word_has_the_parameters_type(self):
         where = self.plugin("one", ("count", {"to": {"type": "integer"}}, []), ("echo", {"text": self.TEXT}, []))
@@ -186,7 +186,7 @@ class FreeText(Manifests):
     def test_not_without(self):
         for more in ({}, {"passthrough": False}):
             where = self.plugin("one", ("echo", {"query": self.TEXT}, []), **more)
-            self.assertIn("the plugin waits for no input", self.chat("hello\n", where).err)
+            self.assertIn("the plugin is not waiting for input", self.chat("hello\n", where).err)
 
 
 class Several(Manifests):
@@ -203,7 +203,7 @@ class Several(Manifests):
     def test_the_same_name(self):
         done = self.chat("/talk\n/beta.talk\nAda\n/alpha.echo hi\n", self.a, self.b)
         self.assertEqual(done.code, 4)
-        self.assertEqual(done.err, "input: several plugins may be meant: say /alpha.talk or /beta.talk\n")
+        self.assertEqual(done.err, "input: several plugins match: type /alpha.talk or /beta.talk\n")
         self.assertTrue(done.out.startswith("What is your name?\nHello Ada!\n"))
 
     def test_unknown(self):
@@ -211,7 +211,7 @@ class Several(Manifests):
         self.assertEqual(done.error_lines, ['input: no plugin here has a function "cuont": did you mean "count"? (/functions lists them)',
                                             'input: beta has no function "echo" (/functions lists them)',
                                             'input: no plugin here has a function "gamma.talk" (/functions lists them)',
-                                            "input: no plugin waits for input: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"])
+                                            "input: no plugin is waiting for input: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"])
 
     def test_list(self):
         done = self.chat("/functions\n", self.a, self.b)
@@ -230,12 +230,12 @@ class Several(Manifests):
         done = self.chat("how are you\ncount to=1\n", self.b, c)
         self.assertEqual((json.loads(done.out.splitlines()[0])["arguments"], done.out.splitlines()[1]), ({"q": "how are you"}, "1 done"))
         d = self.plugin("delta", ("pid", {"q": self.TEXT}, []), passthrough=True)
-        self.assertIn("several plugins take free text: say /echo or /pid TEXT", self.chat("hello\n", c, d).err)
+        self.assertIn("several plugins take free text: type /echo or /pid TEXT", self.chat("hello\n", c, d).err)
 
     def test_a_command_among_them(self):
         """It lists its functions itself; what nobody lists may be one of it."""
         done = self.run_mortise("chat", "-d", "gassist", self.b, "--", PYTHON, PLUGIN, stdin=b"/count 1\n/log text=x\n/gassist.count to=2\n")
-        self.assertIn("several plugins may be meant: say /beta.count or /gassist.count", done.err)
+        self.assertIn("several plugins match: type /beta.count or /gassist.count", done.err)
         self.assertEqual(done.out, "1 2 done\n")
 
     def test_one_that_does_not_start(self):
@@ -251,7 +251,7 @@ class Several(Manifests):
     def test_the_same_plugin_twice(self):
         done = self.chat("/count 1\n", self.b, self.b)
         self.assertEqual((done.code, done.out), (4, "1 done\n"))
-        self.assertIn("input: beta: there is a plugin of this name already", done.err)
+        self.assertIn("input: beta: there is already a plugin of this name", done.err)
 
 
 class OnATerminal(Case):

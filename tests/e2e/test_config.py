@@ -36,7 +36,7 @@ class Config(Case):
         self.file("bad.json", "{")
         self.file("bad.toml", "a = [\n")
         self.file("list.json", "[1]")
-        for word, code, kind, text in (("missing.json", 5, "not_found", "no file here"), ("bad.json", 4, "input", "bad.json is not JSON"),
+        for word, code, kind, text in (("missing.json", 5, "not_found", "not a file here"), ("bad.json", 4, "input", "bad.json is not JSON"),
                                        ("{bad", 4, "input", "--config is not JSON"), ("[1]", 4, "input", "expected a JSON object"),
                                        ("list.json", 4, "input", "expected a JSON object"), ("bad.toml", 3, "manifest", "bad.toml:"),
                                        (".", 4, "input", "directory"), ("missing.toml", 5, "not_found", "missing.toml")):

@@ -49,7 +49,7 @@ class Doctor(Case):
         self.assertEqual({name: rung for name, rung in rungs.items() if name != "t1"},
                          {name: "subreaper" for name in rungs if name != "t1"})
         self.assertEqual(rungs.get("t1", "pidns"), "pidns")
-        self.assertIn("its guardian ends all of it", self.run_mortise("doctor").out)
+        self.assertIn("its guardian ends all its processes", self.run_mortise("doctor").out)
 
     def test_helper_is_ours(self):
         helper = next(check for check in self.examine()["checks"] if check["name"] == "helper")
@@ -78,7 +78,7 @@ class Doctor(Case):
 
     def test_page(self):
         done = self.run_mortise("doctor")
-        for text in ("Levels", "guarded", "Landlock", "WHAT RESTS ON IT", "LANDLOCK ABI", "Held by one layer only"):
+        for text in ("Levels", "guarded", "Landlock", "WHAT NEEDS IT", "LANDLOCK ABI", "Enforced by one layer only"):
             self.assertIn(text, done.out)
         self.assertEqual(done.err, "")
         self.assertNotIn("\x1b", done.out)

@@ -295,7 +295,7 @@ class Session(Gassist):
         self.line(process.stderr, "the session ends in 1 s")
         self.line(process.stderr, "its session has lasted 1 s")
         self.say(process, "too late")
-        self.line(process.stderr, "waits for no input")
+        self.line(process.stderr, "is not waiting for input")
         self.assertEqual(self.leave(process), 4)
 
     def test_no_limit(self):

@@ -28,7 +28,7 @@ class Guide(Case):
         self.assertIn("another --format?", self.fails(4, "input", "verify-entries", "--format", "json", self.dir / "out", self.source).err)
         self.assertIn("no line matches GOAL(.*)", self.fails(4, "input", "verify-entries", "--goal-regex", "GOAL(.*)", self.dir / "out", self.source).err)
         self.assertIn("has 0 groups", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-", self.dir / "out", self.source).err)
-        self.assertIn("which of them?", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-(.*)", "--goal-prefix", "#-", self.dir / "out", self.source).err)
+        self.assertIn("not both", self.fails(2, "usage", "verify-entries", "--goal-regex", "#-(.*)", "--goal-prefix", "#-", self.dir / "out", self.source).err)
 
     @unittest.skipUnless(COUNT.exists(), f"{COUNT} is not built")
     def test_c(self):

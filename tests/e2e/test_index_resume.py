@@ -111,7 +111,7 @@ class Killed(Runs):
         self.assertEqual([self.attempts(unit) for unit in units], [1] * 4 + [2] + [1] * 3)
         self.assertEqual((report["done"], report["units"]), (8, 8))
         self.assertEqual(report["resumed"], {"kept": 4, "dropped": 0})
-        self.assertIn("resuming: 4 of 8 units are there\n", report["stderr"])
+        self.assertIn("resuming: 4 of 8 units are done\n", report["stderr"])
 
     def test_at_once(self):
         """The analyzers of the killed run are still being waited for: no reason to refuse the next one."""
@@ -182,7 +182,7 @@ class Resume(Runs):
         self.assertEqual((report["resumed"]["kept"], report["resumed"]["dropped"]), (kept, dropped))
         self.assertIn(damage, report["resumed"]["damage"])
         self.assertIn(f"{report['resumed']['damage']}; going back to the last good record\n", report["stderr"])
-        self.assertIn(f"resuming: {kept} of {len(units)} units are there, those after them are done again\n", report["stderr"])
+        self.assertIn(f"resuming: {kept} of {len(units)} units are done, the units after them are done again\n", report["stderr"])
         self.assertEqual([self.attempts(unit) for unit in units], [0] * kept + [1] * (len(units) - kept))
 
     def test_damaged_journal(self):
@@ -242,7 +242,7 @@ class Resume(Runs):
         units = simple(2)
         report, entries = self.report(self.kzip(units), "--resume")
         self.expect_simple(entries, units)
-        self.assertIn("nothing to resume: all 2 units are to be done\n", report["stderr"])
+        self.assertIn("nothing to resume: starting with all 2 units\n", report["stderr"])
 
     def test_without_resume(self):
         """From the start, whatever an earlier run left."""
@@ -337,7 +337,7 @@ class Interrupted(Runs):
         self.assertEqual(process.returncode, 130)
         self.assertIn("stopping: analyzers have 10 s to end", err)
         self.assertIn("2 of 5 units", err)
-        self.assertIn("3 units are left: the same command with --resume goes on", err)
+        self.assertIn("3 units are left: run the same command with --resume to go on", err)
         self.let_go()
         report, entries = self.report(kzip, "-j1", "--resume")
         self.assertEqual((report["done"], [entry[0] for entry in entries]), (5, ["u0.toy", "u1.toy", "held.toy", "v0.toy", "v1.toy"]))
@@ -362,7 +362,7 @@ class Interrupted(Runs):
         """Killed at once, and said so."""
         _, process = self.interrupt("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HELD, "--set", "stop.term=1000s", "--set", "stop.kill=1000s")
         for line in process.stderr:
-            if "once more kills them" in line:
+            if "again to kill them" in line:
                 break
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()

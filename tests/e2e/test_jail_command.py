@@ -278,7 +278,7 @@ class Jail(Case):
 
     @at_each_level
     def test_a_shell_that_finds_nothing_is_told_why(self, level):
-        note = "note: sh can start no other programs: it was not given --spawn"
+        note = "note: sh cannot start other programs: add --spawn to allow it"
         self.assertEqual(self.jail(level, "--", "/bin/sh", "-c", "exit 127").err, note + "\n")
         self.assertEqual(self.jail(level, "--spawn", "--", "/bin/sh", "-c", "exit 127").err, "")
 
@@ -425,10 +425,10 @@ class Options(Case):
             self.assertEqual(policy["level"], level, words)
             self.assertEqual(policy["network"], None if level == "guarded" else False)
         self.assertTrue(self.told("--pidns")["confinement"]["policy"]["pidns"])
-        self.assertIn("exclude", self.fails(2, "usage", "info", ECHO, "--confine", "--level", "guarded").err)
+        self.assertIn("together", self.fails(2, "usage", "info", ECHO, "--confine", "--level", "guarded").err)
 
     def test_unconfined_is_never_silent(self):
-        warns = "warning: --unconfined: nothing of the plugin's permissions is enforced; it may do whatever you may\n"
+        warns = "warning: --unconfined: no permission of the plugin is enforced; it may do whatever you may\n"
         told = self.told("--unconfined", "--confine", "--set", "sandbox.network=false", warns=warns)
         self.assertEqual(told["confinement"]["level"], "guarded")
         self.assertTrue(told["confinement"]["policy"]["unconfined"])

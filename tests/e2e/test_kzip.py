@@ -455,7 +455,7 @@ class Words(KzipCase):
                             (["create"], "-o OUT.kzip"), (["create", "-o", "x"], "--compile-commands"),
                             (["create", "-o", "x", "y.c"], "--source"), (["create", "-o", "x", "--input", "y"], "--source"),
                             (["create", "-o", "x", "--", "cc"], "--compile-commands"),
-                            (["create", "-o", "x", "--compile-commands", "y", "--source", "z"], "goes with neither"),
+                            (["create", "-o", "x", "--compile-commands", "y", "--source", "z"], "cannot be used together"),
                             (["info"], "FILE.kzip"), (["info", "a", "b"], "FILE.kzip"), (["cat", "a"], "DIGEST"),
                             (["merge", "a"], "-o OUT.kzip"), (["merge", "-o", "x"], "FILE.kzip"),
                             (["merge", "-o", "x", "--encoding", "xml", "a"], "json|proto|all")):

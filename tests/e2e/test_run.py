@@ -242,7 +242,7 @@ class Hooks(Sunscreen):
         good = self.toml("good")
         done = self.run_mortise("run", "--hook", "after_build", bad, good, "-w", self.work)
         self.assertEqual((done.code, done.out), (7, ""))
-        self.assertIn("not run, because of the failure before it", done.err)
+        self.assertIn("not run, because an earlier plugin failed", done.err)
         done = self.run_mortise("run", "--hook", "after_build", "--keep-going", bad, good, "-w", self.work, "--json")
         self.assertEqual((done.code, [r["ok"] for r in done.json["reports"]], done.json["ok"]), (7, [False, True], False))
         self.assertEqual(done.json["reports"][0]["kind"], "crashed")

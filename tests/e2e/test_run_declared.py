@@ -83,8 +83,8 @@ class Declared(Sunscreen):
 
     def test_refused(self):
         self.toml("p")
-        for entry, text in (("{source: ../p, entrypoint: [x]}", "plugins[0].entrypoint: what a manifest says is not replaced here"),
-                            ("{source: ../p, capabilities: {network: true}}", "plugins[0].capabilities: what a manifest says"),
+        for entry, text in (("{source: ../p, entrypoint: [x]}", "plugins[0].entrypoint: this cannot replace the manifest"),
+                            ("{source: ../p, capabilities: {network: true}}", "plugins[0].capabilities: this cannot replace the manifest"),
                             ("{source: ../p, hooks: [x]}", "plugins[0].hooks is not known: use source, version")):
             with self.subTest(entry=entry):
                 self.declare(entry)

@@ -230,7 +230,7 @@ class Approval(Sunscreen):
         p = self.toml(permissions=self.asks)
         code, seen, typed = self.ask(p, b"n\n")
         self.assertEqual((code, typed), (4, True))
-        for fact in ("p 1.0.0", "network", "send what it can read", f"read {os.path.realpath(self.work)}, and write in it", "/opt"):
+        for fact in ("p 1.0.0", "network", "send there what it can read", f"read {os.path.realpath(self.work)}, and write in it", "/opt"):
             self.assertIn(fact, seen)
         self.assertEqual(self.ask(p, b"\n")[0], 4)
         code, seen, _ = self.ask(p, b"yes\n")

@@ -227,7 +227,7 @@ class Failures(Undo):
         if level == "t0":
             self.unchanged()
         else:
-            self.assertIn("not undone: gone: it is back, but it was another user's", done.err)
+            self.assertIn("not undone: gone: it is back, but it belonged to another user", done.err)
 
 
 class Choices(Undo):
@@ -246,7 +246,7 @@ class Choices(Undo):
             done = self.run_mortise("run", "-w", self.work, *how, self.toml(), "act", "--do", "python", "--at", code)
             self.assertEqual(done.code, 7, done.err)
             self.assertEqual((self.work / "note").read_text(), "x")
-            self.assertEqual(done.err.splitlines()[-1], "not undone: p ran unconfined, and whatever it has changed stays")
+            self.assertEqual(done.err.splitlines()[-1], "not undone: p ran unconfined, so all its changes stay")
 
     @at_each_level
     def test_nothing_changed(self, level):
@@ -265,7 +265,7 @@ class Choices(Undo):
         self.assertEqual(done.code, 7)
         self.assertIn("Disk quota exceeded", done.err)
         self.assertIn("huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err)
-        self.assertEqual(done.err.splitlines()[-1], "to run it without undoing, so that nothing needs to be saved, use --keep")
+        self.assertEqual(done.err.splitlines()[-1], "to run it without undo, so that nothing is saved, use --keep")
         self.assertEqual(self.python(level, "open('huge', 'r+b').write(b'x')", "--keep").code, 0)
 
     @at_each_level
@@ -273,7 +273,7 @@ class Choices(Undo):
         done = self.python(level, "open('note', 'w')", env={**self.env, "XDG_STATE_HOME": "/proc"})
         self.assertNotEqual(done.code, 0)
         self.assertIn("/proc/mortise/undo", done.err)
-        self.assertIn("to run it all the same, use --keep", done.err)
+        self.assertIn("to run it anyway, use --keep", done.err)
         self.assertEqual(picture(self.work), self.before)
 
     @at_each_level
@@ -344,7 +344,7 @@ class Others(Undo):
             (self.work / "gone").write_text("mine, too")
         err = self.meanwhile(level, "open('note', 'w').write('plugin'); os.unlink('gone'); open('shared', 'w')", save)
         self.assertEqual([(self.work / n).read_text() for n in ("note", "gone", "shared")], ["mine", "mine, too", "this is shared\n"])
-        self.assertEqual(len([line for line in err if "there is another one by that name since" in line]), 2, err)
+        self.assertEqual(len([line for line in err if "another file has this name now" in line]), 2, err)
 
     @at_each_level
     def test_in_a_new_directory(self, level):

@@ -115,7 +115,7 @@ class WrongWords(Case):
                             (["--timeout", "soon"], "DURATION"),
                             (["--timeout", "x=soon"], "DURATION"),
                             (["--timeout", "0s"], "DURATION"),
-                            (["--clean-env", "--inherit-env"], "exclude each other")):
+                            (["--clean-env", "--inherit-env"], "cannot be used together")):
             self.assertIn(text, self.fails(2, "usage", "call", ECHO, "echo", *words).err)
         self.assertIn("METHOD=DURATION", self.fails(2, "usage", "info", ECHO, "--timeout", "5s").err)
 

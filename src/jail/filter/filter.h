@@ -12,7 +12,7 @@
 struct mor_filter {
 	const struct sock_filter *code;
 	unsigned short len;
-	const unsigned short *selves; /* instructions whose constant is to become the loader's pid */
+	const unsigned short *selves; /* instructions whose constant becomes the loader's pid */
 	unsigned short self_count;
 };
 
@@ -27,7 +27,8 @@ extern const size_t mor_notified_count;
 /* Loads variant `variant` (enum mor_filter_variant) into this thread; no_new_privs must be set. The listener, close-on-
  * exec, or -errno. -EINVAL: the kernel lacks WAIT_KILLABLE_RECV (before 5.19). */
 int mor_filter_load(unsigned variant);
-/* For all threads of the guardian, once everything is started: no new process, no socket, no mount. 0 or -errno. */
+/* For all threads of the guardian, after everything is started: no new process, no socket, no mount. 0 or
+ * -errno. */
 int mor_filter_load_guardian(void);
 
 #endif

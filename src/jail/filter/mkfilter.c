@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mkfilter [--table]: writes the filters as a C header, or the table of system calls as Markdown. Runs while building;
- * libseccomp serves as the dictionary of names and numbers. The code itself is made here, because libseccomp cannot
- * say "these values, else allow" on the low 32 bits of an argument. Only instructions that the kernel's own emulator
- * knows come before an unconditional answer, so that plain calls run from its bitmap and cost nothing.
+ * mkfilter [--table]: writes the filters as a C header, or the table of system calls as Markdown. Runs
+ * during the build. libseccomp is used to look up names and numbers. The code itself is made here, because
+ * libseccomp cannot express "these values, else allow" for the low 32 bits of an argument. Before an
+ * unconditional answer come only instructions that the kernel's own emulator knows. So plain calls are
+ * answered from its bitmap and cost nothing.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -23,7 +24,7 @@
 
 struct program {
 	struct sock_filter code[CODE_MAX];
-	bool self[CODE_MAX]; /* k is to become the pid */
+	bool self[CODE_MAX]; /* k becomes the pid */
 	size_t len;
 };
 
@@ -64,13 +65,14 @@ static unsigned word(unsigned arg, bool high)
 	return (unsigned)offsetof(struct seccomp_data, args) + arg * 8 + (high != big ? 4 : 0);
 }
 
-/* Emits one test; where it fails the jump at the returned index (and *second) is to be aimed at what follows. */
+/* Emits one test. The jump at the returned index (and *second) is taken if it fails, and must be set to what
+ * follows. */
 static size_t emit_test(struct program *p, const struct mor_syscall_test *t)
 {
 	size_t at;
 
 	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, false));
-	if (t->op == MOR_TEST_PTR) { /* low half set: skip to the answer, else look at the high half */
+	if (t->op == MOR_TEST_PTR) { /* low half set: skip to the answer, else check the high half */
 		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
 		emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, true));
 		at = emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
@@ -140,7 +142,7 @@ static int number_of(const struct mor_syscall_row *row)
 		fprintf(stderr, "mkfilter: no system call \"%s\"\n", row->name);
 		exit(1);
 	}
-	return nr; /* negative: not on this machine */
+	return nr; /* negative: not on this architecture */
 }
 
 static const struct mor_syscall_row *row_of(unsigned nr, unsigned variant)
@@ -194,7 +196,7 @@ static void make(struct program *p, unsigned variant)
 	emit_search(p, leaves, count);
 }
 
-/* What a guardian never does: a broker that were taken over would find these shut as well. */
+/* Calls that a guardian never makes: an attacker inside the broker must not have them either. */
 static bool guardian_never(const struct mor_syscall_row *row)
 {
 	static const char *const more[] = { "clone", "clone3", "execve", "io_uring_setup", "io_uring_enter", "seccomp" };
@@ -273,7 +275,7 @@ static void print_notified(void)
 	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
 		const struct mor_syscall_row *row = NULL;
 
-		/* The first variant in which it asks; the number of the deed is the same in all. */
+		/* The first variant that asks; the number of the action is the same in all. */
 		for (unsigned v = 0; v < MOR_FILTERS && (!row || !row->notify); v++) {
 			const struct mor_syscall_row *found = row_of(nr, v);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table. What is in no row answers ENOSYS, so a kernel that grows new calls opens nothing. Lines carry the attack
- * they stand against where it has a name.
+ * The table. A call that is in no row gets ENOSYS, so new calls of newer kernels open nothing. Comments name
+ * the attack that a row stops, if it has a name.
  */
 #include "jail/filter/syscalls.h"
 
@@ -49,7 +49,7 @@
 #define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
 			CLONE_NEWNET)
 
-/* A handle without rights: the flag is a register, and stat() would tell as much. */
+/* A handle without rights: the flag is in a register, and stat() would tell as much. */
 static const struct mor_syscall_test open_tests[] = { T_ALLOW(ANY, 1, O_PATH), T_END };
 static const struct mor_syscall_test openat_tests[] = { T_ALLOW(ANY, 2, O_PATH), T_END };
 
@@ -58,13 +58,13 @@ static const struct mor_syscall_test thread_tests[] = {
 	T_NOTIFY(ANY, 0, NEW_NAMESPACES), T_ALLOW(ANY, 0, CLONE_THREAD), T_END
 };
 
-/* Without network a stream socket leads nowhere: connect, bind and listen are asked about. */
+/* Without network a stream socket reaches nothing: connect, bind and listen ask the broker. */
 static const struct mor_syscall_test socket_tests[] = {
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES),
 	T_AND(0, AF_NETLINK), T_ERRNO(EQ, 2, 0, EACCES), T_END
 };
-/* With network connect() is open, so no unix socket may exist that it could be raced onto (docker.sock). */
+/* With network connect() is open, so no unix socket may exist that a race could connect to docker.sock. */
 static const struct mor_syscall_test socket_net_tests[] = {
 	T_ERRNO(EQ, 0, AF_UNIX, EACCES),
 	T_AND(0, AF_INET), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
@@ -111,7 +111,7 @@ static const struct mor_syscall_test ioctl_tests[] = {
 	T_ALLOW(EQ, 1, SIOCGIFMTU), T_ALLOW(EQ, 1, SIOCGIFHWADDR), T_ALLOW(EQ, 1, SIOCGIFINDEX), T_END
 };
 
-/* PR_SET_DUMPABLE is not here on purpose: it would blind the guardian. */
+/* PR_SET_DUMPABLE is missing on purpose: it would hide the process from the guardian. */
 static const struct mor_syscall_test prctl_tests[] = {
 	T_ALLOW(EQ, 0, PR_SET_NAME), T_ALLOW(EQ, 0, PR_GET_NAME), T_ALLOW(EQ, 0, PR_GET_DUMPABLE),
 	/* Its guardian's death must stay its own: it may only ask for what it has. */
@@ -128,7 +128,7 @@ static const struct mor_syscall_test prctl_tests[] = {
 };
 
 const struct mor_syscall_row mor_syscall_rows[] = {
-	/* ---- files: the broker acts in the plugin's stead ---- */
+	/* ---- files: the broker acts for the plugin ---- */
 	TESTED(EVERY, "open", MOR_ANSWER_NOTIFY, MOR_N_OPEN, 0, open_tests),
 	TESTED(EVERY, "openat", MOR_ANSWER_NOTIFY, MOR_N_OPENAT, 0, openat_tests),
 	ASK("openat2", MOR_N_OPENAT2), ASK("creat", MOR_N_CREAT), ASK("truncate", MOR_N_TRUNCATE),
@@ -148,7 +148,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	QUIET_NEW("removexattrat", 466, EPERM), QUIET("sync", EPERM), QUIET("syncfs", EPERM),
 	QUIET("inotify_add_watch", ENOSYS),
 
-	/* ---- files: on descriptors, or names and attributes only ---- */
+	/* ---- files: by descriptors, or only names and attributes ---- */
 	ALLOW("read"), ALLOW("write"), ALLOW("pread64"), ALLOW("pwrite64"), ALLOW("readv"), ALLOW("writev"),
 	ALLOW("preadv"), ALLOW("pwritev"), ALLOW("preadv2"), ALLOW("pwritev2"), ALLOW("lseek"), ALLOW("close"),
 	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
@@ -228,7 +228,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK("execve", MOR_N_EXECVE), ASK("execveat", MOR_N_SPAWN),
 	ASK("fork", MOR_N_FORK), ASK("vfork", MOR_N_FORK), /* with spawn they are counted */
 	TESTED(EVERY, "clone", MOR_ANSWER_NOTIFY, MOR_N_FORK, 0, thread_tests),
-	QUIET("clone3", ENOSYS), /* its flags are in memory (CVE-2021-41133); libcs fall back to clone */
+	QUIET("clone3", ENOSYS), /* its flags are in memory (CVE-2021-41133); C libraries fall back to clone */
 	ALLOW("wait4"), ALLOW("waitid"),
 	ASK("ptrace", MOR_N_INSPECT), ASK("process_vm_readv", MOR_N_INSPECT), ASK("process_vm_writev",
 	MOR_N_INSPECT),
@@ -264,7 +264,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK("fspick", MOR_N_MOUNT), ASK("mount_setattr", MOR_N_MOUNT), ASK_NEW("open_tree_attr", 467,
 	MOR_N_MOUNT),
 	ASK("unshare", MOR_N_MOUNT), ASK("setns", MOR_N_MOUNT), ASK("name_to_handle_at", MOR_N_MOUNT),
-	ASK("open_by_handle_at", MOR_N_MOUNT), /* "shocker": a handle knows no parents */
+	ASK("open_by_handle_at", MOR_N_MOUNT), /* "shocker": a handle has no parents */
 	QUIET_NEW("statmount", 457, ENOSYS), QUIET_NEW("listmount", 458, ENOSYS),
 
 	/* ---- the kernel itself ---- */

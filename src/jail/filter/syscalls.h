@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which system call meets which answer, in the four variants network × spawn. One table (syscalls.c): the generator
- * of the filters, the broker's decoder (through the generated list of notified calls) and the manual all come from it.
+ * The answer to each system call, in the four variants network × spawn. One table (syscalls.c): the
+ * generator of the filters, the broker's decoder (through the generated list of notified calls) and the
+ * manual all use it.
  */
 #ifndef MOR_JAIL_FILTER_SYSCALLS_H
 #define MOR_JAIL_FILTER_SYSCALLS_H
@@ -21,7 +22,7 @@ enum mor_notify {
 	MOR_N_CHMOD, MOR_N_FCHMOD, MOR_N_FCHMODAT, MOR_N_FCHMODAT2,
 	MOR_N_UTIME, MOR_N_UTIMES, MOR_N_FUTIMESAT, MOR_N_UTIMENSAT,
 	MOR_N_FORK, MOR_N_EXECVE, MOR_N_SIGNAL, MOR_N_LIMITS, MOR_N_CONNECT,
-	/* From here on: always a violation, and of what kind. */
+	/* From here on: always a violation; the kind of it. */
 	MOR_N_FIRST_REFUSED,
 	MOR_N_SPAWN = MOR_N_FIRST_REFUSED, MOR_N_NETWORK, MOR_N_INSPECT, MOR_N_MOUNT, MOR_N_KERNEL, MOR_N_KEYS,
 	MOR_N_IDENTITY, MOR_N_IPC, MOR_N_TERMINAL, MOR_N_QUEUED_SIGNAL,
@@ -31,27 +32,27 @@ enum mor_notify {
 
 enum mor_answer { MOR_ANSWER_ALLOW, MOR_ANSWER_ERRNO, MOR_ANSWER_NOTIFY, MOR_ANSWER_AND };
 
-/* Tests look at registers only: what a thread can change behind our back decides nothing. */
+/* Tests use only registers: memory that another thread can change decides nothing. */
 enum mor_test_op {
 	MOR_TEST_END,
 	MOR_TEST_EQ,   /* the low 32 bits, after the mask (0: none), are this (CVE-2019-10063: the kernel drops the rest) */
 	MOR_TEST_ANY,  /* one of these bits is set            */
 	MOR_TEST_PTR,  /* not a null pointer, all 64 bits     */
-	MOR_TEST_SELF  /* the pid of whoever loads the filter */
+	MOR_TEST_SELF  /* the pid of the process that loads the filter */
 };
 
 struct mor_syscall_test {
 	uint8_t op, arg;
-	uint8_t answer; /* MOR_ANSWER_AND: only if the next one holds too */
+	uint8_t answer; /* MOR_ANSWER_AND: only if the next test holds too */
 	int error;
 	uint32_t value, mask;
 };
 
 struct mor_syscall_row {
 	const char *name;
-	short number;     /* for calls younger than the library that resolves names; else 0      */
+	short number;     /* for calls newer than the library that resolves names; else 0 */
 	uint8_t variants; /* bit n: in force in variant n. The first row that fits a variant wins */
-	uint8_t answer;   /* when no test holds                                                   */
+	uint8_t answer;   /* if no test holds */
 	uint8_t notify;   /* enum mor_notify: for this row's and its tests' notifications         */
 	int error;
 	const struct mor_syscall_test *tests; /* or NULL */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define TARGET "mortise" /* of the rule; whatever the command would make, this is what is said */
+#define TARGET "mortise" /* target of the rule: always this text, whatever the command would make */
 
 int mor_strings_add(struct mor_strings *strings, struct mor_slice text)
 {
@@ -37,10 +37,10 @@ void mor_strings_fini(struct mor_strings *strings)
 struct splitter {
 	const char *p, *end;
 	struct mor_buf word;
-	bool inside; /* a word has begun, even if it is still empty: '' is one */
+	bool inside; /* a word has begun; it may still be empty: '' is a word */
 };
 
-/* Up to the closing quote. Between double quotes a backslash keeps its meaning before a few characters only. */
+/* Up to the closing quote. Inside double quotes a backslash is special only before a few characters. */
 static bool take_quoted(struct splitter *s, char quote)
 {
 	for (; s->p < s->end; s->p++) {
@@ -112,7 +112,7 @@ size_t mor_launcher_words(const char *const *arguments, size_t count)
 	return words;
 }
 
-/* What decides where results go or what they are. Those with an argument have it attached or as the next word. */
+/* Options that decide what is written and where. Their argument is attached or is the next word. */
 static bool is_output_flag(const char *word)
 {
 	return mor_text_in(mor_slice_of(word), "-c|-S|-E|-M|-MM|-MD|-MMD|-MG|-MP|-MV|-save-temps") ||
@@ -147,7 +147,7 @@ const char *mor_compile_output(const char *const *arguments, size_t count)
 
 int mor_depends_command(const char *const *arguments, size_t count, struct mor_strings *ret)
 {
-	/* -w: a warning that is an error there must not keep us from knowing what is read. */
+	/* -w: a warning that counts as an error must not stop us from learning what is read. */
 	static const char *const ask[] = { "-w", "-M", "-MT", TARGET };
 	int r = 0;
 
@@ -173,8 +173,9 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A run of backslashes at p: before a blank every second one is quoting, and an odd one makes the blank part of the name;
- * elsewhere they stand for themselves. Returns where to go on; *ret_over: the name ends here. */
+/* A run of backslashes at p. Before a blank, pairs stand for one backslash, and an odd one makes the blank
+ * part of the name. Elsewhere they stand for themselves. Returns where to go on; *ret_over: the name ends
+ * here. */
 static const char *take_backslashes(const char *p, const char *end, struct mor_buf *name, bool *ret_over)
 {
 	const char *after = p;
@@ -207,7 +208,7 @@ static const char *take_backslashes(const char *p, const char *end, struct mor_b
 	return after + 1;
 }
 
-/* One name; empty when there is none any more. */
+/* One name; empty if there are no more. */
 static const char *take_name(const char *p, const char *end, struct mor_buf *name)
 {
 	bool over = false;

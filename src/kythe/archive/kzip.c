@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading. libzip parses the archive's directory; what its names mean is decided here, once, when the archive is opened:
- * afterwards there are only numbers and digests.
+ * Reading. libzip parses the archive's directory. The names in it are checked once, when the archive is
+ * opened. After that we use only numbers and digests.
  */
 #include "kythe/archive/kzip.h"
 
@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define RATIO_FROM ((uint64_t)1 << 20) /* entries up to this size may be packed as well as they like */
+#define RATIO_FROM ((uint64_t)1 << 20) /* for entries up to this size the packing ratio is not checked */
 #define READ_PIECE ((size_t)64 << 10)
 
 enum place { FILES, PBUNITS, UNITS, PLACES };
@@ -29,11 +29,11 @@ static const char *const place_names[PLACES] = { "files/", "pbunits/", "units/" 
 struct zipped {
 	char digest[MOR_DIGEST_SIZE];
 	uint64_t index, size; /* in the archive; unpacked */
-	size_t number;        /* among its kind, in the archive's order */
+	size_t number;        /* number among its kind, in the archive's order */
 };
 
 struct items {
-	struct zipped *item; /* sorted by digest once all are there */
+	struct zipped *item; /* sorted by digest when all are read */
 	size_t count, room;
 };
 
@@ -42,7 +42,7 @@ struct mor_kzip {
 	zip_t *zip;
 	struct mor_kzip_options opt;
 	struct items items[PLACES];
-	size_t *unit_order; /* number of a unit -> where it is among the sorted ones */
+	size_t *unit_order; /* number of a unit -> its index in the sorted list */
 	enum mor_kzip_encoding encoding;
 };
 
@@ -107,7 +107,7 @@ static int refuse_entry(const char *name, const char *why, mortise_error *err)
 	return mor_fail(err, MORTISE_EINPUT, "entry \"%s\" %s", mor_excerpt(mor_slice_of(name), shown, sizeof(shown)), why);
 }
 
-/* The first entry is the root directory, and it is one element: "root/". */
+/* The first entry is the root directory, with one path element: "root/". */
 static int take_root(struct mor_kzip *kzip, const char *name, mortise_error *err)
 {
 	size_t len = strlen(name);
@@ -118,7 +118,7 @@ static int take_root(struct mor_kzip *kzip, const char *name, mortise_error *err
 	return kzip->root ? 0 : mor_fail_memory(err);
 }
 
-/* The part of the name behind the root; NULL when it lies elsewhere. */
+/* The part of the name after the root; NULL if it is outside the root. */
 static const char *below_root(const struct mor_kzip *kzip, const char *name)
 {
 	size_t len = strlen(kzip->root);
@@ -126,7 +126,7 @@ static const char *below_root(const struct mor_kzip *kzip, const char *name)
 	return strncmp(name, kzip->root, len) == 0 && name[len] == '/' ? name + len + 1 : NULL;
 }
 
-/* What is neither units nor files is nobody's business and may be there. */
+/* Entries that are neither units nor files are allowed and ignored. */
 static int take_entry(struct mor_kzip *kzip, const char *name, const zip_stat_t *stat, mortise_error *err)
 {
 	const char *rest = below_root(kzip, name);
@@ -164,7 +164,7 @@ static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 		return mor_fail(err, MORTISE_EINPUT, "%" PRId64 " entries are over the limit of %" PRIu64, (int64_t)count,
 				kzip->opt.max_entries);
 	for (zip_uint64_t i = 0; r == 0 && i < (zip_uint64_t)count; i++) {
-		/* Raw: names are compared byte for byte, whatever encoding they claim. */
+		/* Raw: names are compared byte by byte, in every encoding. */
 		const char *name = zip_get_name(kzip->zip, i, ZIP_FL_ENC_RAW);
 		zip_stat_t stat;
 
@@ -259,7 +259,7 @@ static void set_options(struct mor_kzip *kzip, const struct mor_kzip_options *op
 	kzip->opt.max_ratio = or_default(kzip->opt.max_ratio, 250);
 }
 
-/* The source is the archive's once it is open, and ours to free when it is not. */
+/* If opening works, the archive owns the source. If it fails, we must free it. */
 static int open_source(struct mor_kzip *kzip, zip_source_t *source, zip_error_t *why, mortise_error *err)
 {
 	int r;
@@ -292,7 +292,7 @@ static int check_path(const char *path, mortise_error *err)
 	return 0;
 }
 
-/* bytes absent: the file of that name. */
+/* bytes absent: open the file of that name. */
 static int open_kzip(struct mor_kzip *kzip, const char *name, struct mor_slice bytes, mortise_error *err)
 {
 	zip_source_t *source;
@@ -376,7 +376,7 @@ static int check_ratio(const struct pull *pull, const zip_stat_t *stat)
 	return damaged(pull, why);
 }
 
-/* What the directory says; the bytes themselves are counted again while they come. */
+/* The size in the directory. The bytes are counted again while they are read. */
 static int check_stat(const struct pull *pull, zip_stat_t *stat)
 {
 	const struct mor_kzip_options *opt = &pull->kzip->opt;
@@ -418,7 +418,7 @@ static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *
 	return total == size ? 0 : damaged(pull, "it holds less than the archive's directory says");
 }
 
-/* ret_digest NULL: nobody wants to know it. */
+/* ret_digest NULL: the digest is not wanted. */
 static int pull_entry(const struct pull *pull, char *ret_digest)
 {
 	struct sha256_ctx sha;
@@ -499,7 +499,7 @@ static bool is_named_by_text(const struct zipped *item, struct mor_slice text)
 	return strcmp(item->digest, digest) == 0;
 }
 
-/* Names of units differ between writers (some hash the text), so another one than ours is worth a line, no more. */
+/* Writers name units differently (some hash the text). So a name other than ours is only a warning. */
 static void check_name(const struct mor_kzip *kzip, const struct zipped *item, struct mor_slice content,
 		       const struct mor_unit *unit)
 {

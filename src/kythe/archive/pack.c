@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packing: sorted entries out of the spool, by libzip, into a descriptor. libzip itself would write a file beside the archive
- * and rename it over a link, or over a device; outfile.h knows better.
+ * Packing: reads sorted entries from the spool and writes them with libzip to a descriptor. libzip alone
+ * would write a file beside the archive and rename it, even over a link or a device. outfile.h handles these
+ * cases.
  */
 #include "kythe/archive/pack.h"
 
@@ -21,8 +22,8 @@ static const char *const place_names[] = { "files", "pbunits", "units" }; /* in 
 
 /* ---- entries, out of the spool ---- */
 
-/* Units by their sources: neighbours have most of their headers in common, and whoever stages one after the other has less to
- * change. Digests alone would shuffle them. */
+/* Sorts units by their sources: neighbours share most of their headers, so staging one after the other
+ * changes less. Sorting by digest would mix them. */
 static int by_place(const void *a, const void *b)
 {
 	const struct mor_kzip_item *x = a, *y = b;
@@ -97,8 +98,8 @@ static zip_int64_t outflow_call(void *arg, void *data, zip_uint64_t len, zip_sou
 	}
 }
 
-/* Nothing of this machine or of this moment: owner's bits, 1970 as Kythe's writers have it (an extra field; the date of zip
- * itself begins in 1980). */
+/* Nothing from this machine or this time: owner's bits, and 1970 as in Kythe's writers (an extra field;
+ * dates in zip itself begin in 1980). */
 static bool set_attributes(zip_t *zip, zip_uint64_t index, mode_t mode)
 {
 	static const zip_uint8_t epoch[5] = { 1, 0, 0, 0, 0 }; /* modification time, 0 seconds */
@@ -183,7 +184,7 @@ static zip_int64_t archive_stat(void *data)
 	return sizeof(*stat);
 }
 
-/* It is never read: there is nothing in it yet. */
+/* It is never read: it is still empty. */
 static zip_int64_t archive_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t what)
 {
 	struct archive *archive = arg;

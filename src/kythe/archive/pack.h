@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of a writer, packed. Inside of write.c. */
+/* Packs the archive of a writer. Used only by write.c. */
 #ifndef MOR_KYTHE_ARCHIVE_PACK_H
 #define MOR_KYTHE_ARCHIVE_PACK_H
 
@@ -15,11 +15,11 @@ enum mor_kzip_place { MOR_KZIP_IN_FILES, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS 
 struct mor_kzip_item {
 	char digest[MOR_DIGEST_SIZE];
 	enum mor_kzip_place place;
-	char *source;          /* of a unit: its first source file, clean; else NULL */
-	uint64_t offset, size; /* in the spool */
+	char *source;          /* of a unit: its first source file, cleaned; else NULL */
+	uint64_t offset, size; /* its place in the spool */
 };
 
-/* Sorts the items and writes them into `to`: empty, and a file (an archive is written with steps back). */
+/* Sorts the items and writes them to `to`, an empty regular file (libzip seeks back while it writes). */
 int mor_kzip_pack(int spool, struct mor_kzip_item *items, size_t count, int to, mortise_error *err);
 
 #endif

@@ -29,7 +29,7 @@ int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
 
 /* ---- the `vname` method ---- */
 
-/* Where an input is looked for: its clean path below the working directory. */
+/* The key of an input: its clean path below the working directory. */
 struct named_key {
 	char *path;
 	const struct mor_input *input;
@@ -65,7 +65,7 @@ static int by_path(const void *a, const void *b)
 	const struct named_key *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
-	/* Of two inputs with one path the first is the one that is found. */
+	/* If two inputs have one path, the first is found. */
 	return order ? order : (x->input > y->input) - (x->input < y->input);
 }
 
@@ -132,7 +132,7 @@ static const struct mor_input *find_input(const struct mor_namer *namer, const c
 	return low < namer->count && strcmp(namer->keys[low].path, path) == 0 ? namer->keys[low].input : NULL;
 }
 
-/* Signature and language are the same whatever the path is. */
+/* Signature and language do not depend on the path. */
 static struct mor_vname complete(const struct mor_namer *namer, struct mor_vname vname, const char *path, const char *signature)
 {
 	const struct mor_vname *unit = &namer->unit->vname;
@@ -200,7 +200,8 @@ static void write_parts(const struct mor_vname *vname, struct mor_buf *out)
 	}
 }
 
-/* An analyzer asks for the names of all its files, a hundred or more: the second shape is a copy of the first. */
+/* An analyzer asks for the names of all its files, a hundred or more. So the second form is made by copying
+ * the first. */
 void mor_vname_reply_json(const struct mor_vname *vname, struct mor_buf *out)
 {
 	size_t start, len;
@@ -211,7 +212,8 @@ void mor_vname_reply_json(const struct mor_vname *vname, struct mor_buf *out)
 	write_parts(vname, out);
 	len = out->len - start;
 	mor_buf_text(out, "},");
-	if (mor_buf_reserve(out, len + 1) == 0) /* what is appended must not move */
+	/* room for both, so that the buffer does not move while we copy */
+	if (mor_buf_reserve(out, len + 1) == 0)
 		mor_buf_append(out, out->data + start, len);
 	mor_buf_byte(out, '}');
 }

@@ -4,7 +4,7 @@
 
 #include "kythe/archive/vnames.h"
 
-/* A copy of all five texts in one block; what *ret held before is not looked at. 0 or MORTISE_ENOMEM. */
+/* Copies all five texts into one block. The old value of *ret is ignored. 0 or MORTISE_ENOMEM. */
 int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from);
 
 #endif

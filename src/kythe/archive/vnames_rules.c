@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule file. Kythe's patterns are RE2's; ours are PCRE2's, which can do more and needs longer for some of it. So a
- * pattern is first held against RE2's grammar, as far as the two differ, and matching has a limit of steps.
+ * The rule file. Kythe uses RE2 patterns; we use PCRE2, which can do more and is slow for some patterns. So
+ * we first check a pattern against RE2's grammar where the two differ, and matching has a limit of steps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,7 +55,7 @@ static void pcre_free(void *memory, void *data)
 
 /* ---- what RE2 does not have ---- */
 
-/* Behind "(?": "P<name>", "<name>", ":" and flags are RE2's; everything else is not. */
+/* After "(?": RE2 has "P<name>", "<name>", ":" and flags, and nothing else. */
 static const char *group_fault(const char *p)
 {
 	size_t flags = strspn(p, "imsU-");
@@ -75,13 +75,13 @@ static const char *escape_fault(char c)
 		return "back-references are not allowed";
 	if (c == '\0')
 		return "it ends with a backslash";
-	/* Letters that mean the same to both; of the rest RE2 takes only punctuation. */
+	/* Letters with the same meaning in both. Apart from them RE2 allows only punctuation. */
 	if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && !strchr("aftnrxdDsSwWbBAzpPQE", c))
 		return "this escape is not allowed";
 	return NULL;
 }
 
-/* To the last character of [...]; a "]" that comes first is one of the set. */
+/* Goes to the last character of [...]; a "]" that comes first belongs to the set. */
 static const char *skip_class(const char *p, const char **fault)
 {
 	p += p[1] == '^' ? 2 : 1;
@@ -110,7 +110,7 @@ static const char *skip_escape(const char *p, const char **fault)
 	return end ? end + 1 : p + strlen(p) - 1;
 }
 
-/* The reason why a pattern is not one of RE2's, and where; NULL: it is, as far as can be told without compiling it. */
+/* The reason why RE2 would refuse a pattern, and the place; NULL: no reason found before compiling it. */
 static const char *pattern_fault(const char *pattern, size_t *ret_at)
 {
 	const char *fault = NULL, *p;
@@ -135,7 +135,7 @@ static const char *pattern_fault(const char *pattern, size_t *ret_at)
 
 struct loading {
 	struct mor_vname_rules *rules;
-	size_t number; /* of the rule, from 1 */
+	size_t number; /* number of the rule, from 1 */
 	mortise_error *err;
 };
 
@@ -176,7 +176,7 @@ static int compile(const struct loading *load, const char *pattern, pcre2_code *
 	if (!context)
 		return mor_fail_memory(load->err);
 	pcre2_set_max_pattern_length(context, PATTERN_LIMIT);
-	/* The whole path must match: both ends are anchored, and whatever alternatives there are. */
+	/* The whole path must match: both ends are anchored, for all alternatives. */
 	*ret = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
 			     PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
 			     &code, &where, context);
@@ -244,7 +244,7 @@ static int load_text(const struct loading *load, struct rule *rule, struct mor_s
 	mor_excerpt(name, shown, sizeof(shown));
 	while (which < TEXTS && !mor_slice_is(name, text_names[which]))
 		which++;
-	/* Rules set no language, whatever they say. */
+	/* Rules cannot set a language. */
 	if (which == TEXTS && mor_slice_is(name, "language"))
 		return 0;
 	if (which == TEXTS)
@@ -386,7 +386,7 @@ static void expand(const struct rule *rule, const char *template, const char *pa
 			mor_buf_byte(out, *p);
 			continue;
 		}
-		/* A group that took no part in the match is "". */
+		/* A group that did not take part in the match is "". */
 		group = group_number(rule->code, word);
 		if (group < pairs && ends[2 * group] != PCRE2_UNSET)
 			mor_buf_append(out, path + ends[2 * group], ends[2 * group + 1] - ends[2 * group]);

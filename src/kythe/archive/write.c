@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing. Contents are copied into a spool, a file without a name beside the archive, and hashed on the way: what is named by a
- * digest is what was hashed, even if the source changes a moment later, and memory does not grow with the archive. At the
- * end pack.c packs them out of the spool into the output.
+ * Writing. Contents are copied into a spool, an unnamed file beside the archive, and hashed at the same
+ * time. So the digest always matches the copied bytes, even if the source changes later, and memory does not
+ * grow with the archive. At the end pack.c packs them from the spool into the output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct mor_kzip_writer {
 	struct mor_outfile out;
 	enum mor_kzip_encoding encoding;
 	int spool;
-	uint64_t end; /* of what counts in the spool */
+	uint64_t end; /* end of the valid bytes in the spool */
 	struct mor_kzip_item *items;
 	size_t count, room, files, units;
 	size_t *table; /* open addressing: index + 1 of an item, 0 free; a power of two of slots */
@@ -44,7 +44,7 @@ static size_t slot_of(const struct mor_kzip_writer *writer, enum mor_kzip_place 
 {
 	uint64_t hash = 0;
 
-	/* The digest is random enough by itself. */
+	/* The digest itself is random enough. */
 	for (size_t i = 0; i < 16; i++)
 		hash = hash << 4 | (uint64_t)(digest[i] <= '9' ? digest[i] - '0' : digest[i] - 'a' + 10);
 	return (size_t)(hash + (uint64_t)place) & (writer->slots - 1);
@@ -69,7 +69,7 @@ static bool is_there(const struct mor_kzip_writer *writer, enum mor_kzip_place p
 	return writer->slots && writer->table[find_slot(writer, place, digest)];
 }
 
-/* Items and table grow together: the table is never more than half full. */
+/* Items and table grow together: the table is at most half full. */
 static int make_room(struct mor_kzip_writer *writer)
 {
 	size_t room = writer->room ? 2 * writer->room : 128;
@@ -108,7 +108,7 @@ static int add_item(struct mor_kzip_writer *writer, const struct mor_kzip_item *
 
 /* ---- the spool ---- */
 
-/* One content on its way in. */
+/* One content that is being added. */
 struct inflow {
 	struct mor_kzip_writer *writer;
 	struct sha256_ctx sha;
@@ -143,7 +143,7 @@ static int inflow_add(const void *bytes, size_t len, void *arg)
 	return 0;
 }
 
-/* Bytes of a content that is there already, or that failed, are written over by the next. */
+/* Bytes of a duplicate or failed content are overwritten by the next one. */
 static int inflow_end(struct inflow *in, enum mor_kzip_place place, const char *name)
 {
 	struct mor_kzip_item item = { .place = place, .offset = in->writer->end, .size = in->size };
@@ -199,7 +199,7 @@ static int copy_fd(struct inflow *in, int fd, const char *path, char *piece)
 
 static int open_input(const char *path, int *ret_fd, mortise_error *err)
 {
-	/* O_NONBLOCK: a FIFO without a writer does not hold us. */
+	/* O_NONBLOCK: a FIFO without a writer must not block us. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat info;
 
@@ -280,7 +280,7 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 		return 0;
 	if (mor_ordered_unit(unit, &ordered) < 0)
 		return mor_fail_memory(err);
-	/* Protobuf first: it is the one that may be impossible, and then nothing must have been added. */
+	/* Protobuf comes first, because it may fail. Then nothing must have been added. */
 	if (writer->encoding & MOR_KZIP_PROTO)
 		r = add_encoded(writer, &ordered.unit, MOR_KZIP_IN_PBUNITS, digest, err);
 	if (r == 0 && writer->encoding & MOR_KZIP_JSON)
@@ -352,7 +352,7 @@ size_t mor_kzip_writer_files(const struct mor_kzip_writer *writer)
 	return writer->files;
 }
 
-/* Beside the archive, where there must be room for as much; for a pipe, where temporary files are. */
+/* Beside the archive, where enough room is needed anyway. For a pipe: in the directory for temporary files. */
 static int open_spool(const struct mor_kzip_writer *writer, int *ret, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *own = mor_outplace_dir(&writer->out.place);
@@ -379,7 +379,7 @@ static int send_file(int from, int to, mortise_error *err)
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "it cannot be written") : 0;
 }
 
-/* An archive is packed with steps back, which a pipe cannot take. */
+/* Packing seeks back, which a pipe cannot do. */
 static int pack_and_send(struct mor_kzip_writer *writer, mortise_error *err)
 {
 	int whole = -1, r = open_spool(writer, &whole, err);

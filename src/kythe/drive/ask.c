@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What analyzers ask and say: analyze, vname, log. */
+/* Requests and messages of analyzers: analyze, vname, log. */
 #include "kythe/drive/inside.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void refuse_request(mortise_request *request, int64_t code, const char *t
 
 /* ---- analyze ---- */
 
-/* One type, normal, NUL-terminated, behind the others. MORTISE_EINPUT when it is none. */
+/* Appends one type, normalized, NUL-terminated. MORTISE_EINPUT if it is not a type. */
 static int add_type(struct mor_slice type, struct mor_buf *out)
 {
 	size_t start = out->len;
@@ -30,7 +30,7 @@ static int add_type(struct mor_slice type, struct mor_buf *out)
 	return mor_buf_byte(out, '\0');
 }
 
-/* {"types":[...]}, or {"language":"x"} of the older protocol. None at all is any. */
+/* {"types":[...]}, or {"language":"x"} of the older protocol. No type means any. */
 static int read_types(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
 {
 	const struct mor_value *types = mor_json_get(params, "types");
@@ -87,7 +87,8 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 				mor_vname_without_unit(worker->driver->opt.rules, path, signature, &name, &error);
 
 	if (r < 0) {
-		/* Nothing is under way and no rule knows the path: an error, but the channel stays open. */
+		/* Nothing is being analysed and no rule knows the path: an error, but the channel stays
+		 * open. */
 		refuse_request(request, PROTOCOL_ERROR, error.text[0] ? error.text : "no analysis is under way");
 		return;
 	}
@@ -108,7 +109,7 @@ void mor_ask_request(mortise_request *request, const char *method, mortise_json 
 	if (strcmp(method, "vname") == 0)
 		ask_vname(worker, request, mor_doc_root(doc));
 	else
-		ask_analyze(worker, request, mor_doc_root(doc)); /* the dialect lets nothing else through */
+		ask_analyze(worker, request, mor_doc_root(doc)); /* the dialect lets no other method through */
 }
 
 /* ---- log ---- */
@@ -121,7 +122,8 @@ static uint32_t count_of(const struct mor_value *point, const char *camel, const
 	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
 }
 
-/* kythe.proto.common.Diagnostic, in either spelling of its names, or a text alone. Lines count from 1 there, columns from 0. */
+/* kythe.proto.common.Diagnostic, in both spellings of its names, or a text alone. There lines count from 1,
+ * columns from 0. */
 void mor_ask_log(struct worker *worker, mortise_json params)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;

@@ -13,7 +13,8 @@ static bool is_ascii_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-.@#$%&_+:()", c));
 }
 
-/* C's own tables go by the locale, which is the user's and not the protocol's; PCRE2 has Unicode's. Valid UTF-8. */
+/* C's own tables depend on the user's locale, but the protocol does not. PCRE2 has Unicode's tables. Valid
+ * UTF-8. */
 static bool has_other(struct mor_slice type)
 {
 	static const char pattern[] = "[^\\x00-\\x7f\\p{L}\\p{Nd}]";
@@ -59,7 +60,8 @@ int mor_atype_normal(struct mor_slice type, struct mor_buf *out)
 	mor_buf_slice(out, type);
 	if (!mor_buf_failed(out) && out->len - start >= sizeof(wrong) - 1 &&
 	    memcmp(out->data + start, wrong, sizeof(wrong) - 1) == 0) {
-		memmove(out->data + start + 12, out->data + start + 14, out->len - start - 14); /* "er" goes */
+		/* removes "er" */
+		memmove(out->data + start + 12, out->data + start + 14, out->len - start - 14);
 		out->len -= 2;
 	}
 	return out->status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Analysis types: "/kythe/index/java". What an analyzer asks for and what a unit offers. Missing slashes at the front and
- * "indexer" for "index" are mended, because the specification's own examples are written so.
+ * Analysis types: "/kythe/index/java". An analyzer asks for types, and a unit offers one. A missing first
+ * slash and "indexer" for "index" are corrected, because the specification's own examples have them.
  */
 #ifndef MOR_KYTHE_DRIVE_ATYPE_H
 #define MOR_KYTHE_DRIVE_ATYPE_H
@@ -13,9 +13,10 @@
 
 /* "/", or words after slashes: letters and digits of any script, and -.@#$%&_+:() */
 bool mor_atype_valid(struct mor_slice type);
-/* As it is compared: with its slash, "/kythe/indexer/x" as "/kythe/index/x". 0 or the buffer's status. */
+/* The normalized form for comparing: with its slash, "/kythe/indexer/x" as "/kythe/index/x". 0 or the
+ * buffer's status. */
 int mor_atype_normal(struct mor_slice type, struct mor_buf *out);
-/* Whether `offered` is what `asked` means: equal, or below it. Both normal. "/" asks for anything. */
+/* Does `offered` match `asked`: equal, or below it? Both are normalized. "/" asks for anything. */
 bool mor_atype_matches(struct mor_slice asked, struct mor_slice offered);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers: their processes, from start to end. What happens inside an analysis is work.c's. */
+/* Workers: their processes, from start to end. The analysis itself is in work.c. */
 #include "kythe/drive/inside.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "wire/json.h"
 
-#define IDLE_ENDS 5 /* processes in a row that end without having asked for anything: then it is hopeless */
+#define IDLE_ENDS 5 /* after so many processes in a row that ended without a request, we give up */
 
 void mor_driver_warn(struct mor_driver *driver, const char *format, ...)
 {
@@ -91,13 +91,13 @@ bool mor_driver_finished(const struct mor_driver *driver)
 
 /* ---- processes ---- */
 
-/* Of the protocol, or of its sandbox: it would do so again, and its exit status says nothing about it. */
+/* It broke the protocol or its sandbox. It would do that again, and its exit status says nothing about it. */
 static bool broke_rules(const mortise_error *why)
 {
 	return why->code == MORTISE_EPROTO || why->code == MORTISE_ELIMIT || why->code == MORTISE_EVIOLATION;
 }
 
-/* With nobody left to do it, what is left has failed. */
+/* No analyzer is left, so all remaining units have failed. */
 static void give_up(struct mor_driver *driver, const mortise_error *why)
 {
 	mortise_error error = { 0 };
@@ -133,13 +133,13 @@ static void start_worker(struct worker *worker)
 
 static void fall_back(struct mor_driver *driver, const char *why);
 
-/* Its process is gone, or never was. */
+/* Its process is gone, or never started. */
 static void ended(struct worker *worker, const mortise_event *event)
 {
 	struct mor_driver *driver = worker->driver;
 	mortise_error why = worker->cause;
 
-	/* What the host ended it for says more than how it ended. */
+	/* The reason why the host ended it says more than its exit status. */
 	if (!why.code)
 		mor_fail(&why, event->code ? event->code : MORTISE_ECRASHED, "%s", event->text);
 	worker->cause.code = 0;
@@ -167,12 +167,13 @@ static void ended(struct worker *worker, const mortise_event *event)
 		lose(worker, &why);
 		return;
 	}
-	if (worker->idle_ends) /* it never asked for anything: nobody else would tell why nothing happens */
+	/* it never asked for anything: without this message nobody would know why nothing happens */
+	if (worker->idle_ends)
 		mor_driver_warn(driver, "%s; starting it again", why.text);
 	if (event->state == MORTISE_STOPPED)
 		start_worker(worker);
 	else
-		worker->state = WORKER_DOWN; /* BACKOFF: it comes back by itself */
+		worker->state = WORKER_DOWN; /* BACKOFF: the host starts it again */
 }
 
 static void on_state(struct worker *worker, const mortise_event *event)
@@ -267,7 +268,7 @@ static int make_worker(struct mor_driver *driver, struct worker *worker, unsigne
 	return r < 0 ? r : make_plugin(worker, err);
 }
 
-/* Without namespaces: directories, for all of them. None has been given anything yet. */
+/* Without namespaces we use directories, for all workers. None has been given a record yet. */
 static void fall_back(struct mor_driver *driver, const char *why)
 {
 	mortise_error error = { 0 };
@@ -354,8 +355,8 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	return NULL;
 }
 
-/* What a run before this one settled is settled. The journal has no names; who failed, or has nothing, is worth reading its
- * record again. */
+/* Units that an earlier run settled stay settled. The journal has no names, so for a failed or empty unit
+ * its record is read again. */
 static void take_earlier(struct mor_driver *driver)
 {
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
@@ -403,7 +404,7 @@ static void too_late(struct worker *worker, bool working)
 	} else {
 		mor_fail(&worker->cause, MORTISE_ETIMEOUT, "%s: asked for nothing within %g s",
 			 mortise_plugin_name(worker->plugin), limit);
-		if (!worker->fresh) /* else its end is told, with this cause */
+		if (!worker->fresh) /* otherwise its end is reported with this cause */
 			mor_driver_warn(worker->driver, "%s", worker->cause.text);
 	}
 	mor_driver_replace(worker);

@@ -46,7 +46,7 @@ void mor_journal_add(const struct mor_journal_line *line, uint64_t *check, struc
 
 /* ---- reading ---- */
 
-/* Digits to the end of the field, which is a blank or the end of the line; the field is taken off. */
+/* Digits up to the end of the field, which is a blank or the end of the line. The field is removed. */
 static bool take_number(struct mor_slice *rest, unsigned base, uint64_t *ret)
 {
 	const char *blank = memchr(rest->ptr, ' ', rest->len);
@@ -75,7 +75,8 @@ static bool take_line(struct mor_slice text, size_t at, struct mor_slice *ret)
 	return newline != NULL;
 }
 
-/* The first line is its own proof, and what a run that was killed as it began has of it is its beginning. */
+/* The first line holds its own checksum. A run that was killed at its start has written only the beginning
+ * of it. */
 static int judge_head(struct mor_slice text, struct mor_slice want, mortise_error *err)
 {
 	size_t name = strlen(NAME), version = name + strlen(VERSION);
@@ -90,7 +91,7 @@ static int judge_head(struct mor_slice text, struct mor_slice want, mortise_erro
 	if (text.len < version || memcmp(text.ptr, NAME VERSION, version) != 0)
 		return mor_fail(err, MORTISE_EINPUT,
 				"it is of another version of mortise, which this one cannot go on from: run it again without --resume");
-	/* It is the sum of its own line: of another run. */
+	/* Its checksum is right, so it belongs to another run. */
 	if (take_line(text, 0, &line) && line.len == want.len - 1) {
 		struct mor_slice sum = { line.ptr + line.len - HEX, HEX };
 		uint64_t check;

@@ -23,26 +23,27 @@
 struct mor_journal_line {
 	bool failed;
 	uint64_t unit, bytes, sum;
-	int code; /* of a failed one: its status */
-	struct mor_slice reason; /* and why: one line. When read it lies in the text */
+	int code; /* of a failed unit: its status */
+	struct mor_slice reason; /* and why: one line. After reading, it points into the text */
 };
 
-/* Appends the first line, or the next. `check` goes from one to the other. */
+/* Appends the first line, or the next. `check` is carried from one line to the next. */
 void mor_journal_head(const char *identity, uint64_t *check, struct mor_buf *out);
 void mor_journal_add(const struct mor_journal_line *line, uint64_t *check, struct mor_buf *out);
 
 struct mor_journal_reader {
 	struct mor_slice text;
-	size_t at;       /* behind the last line that is good */
+	size_t at;       /* place after the last good line */
 	uint64_t check;  /* of that line */
-	unsigned number; /* of the line that was read last, from 1 */
+	unsigned number; /* number of the last line read, from 1 */
 };
 
-/* 1: the first line is good. 0: there is none, because a run was killed as it began. MORTISE_EINPUT with a text: this is no
- * journal, one of another run, or of another version; MORTISE_EPROTO: its first line is damaged. */
+/* 1: the first line is good. 0: there is none, because a run was killed at its start. MORTISE_EINPUT with a
+ * text: not a journal, or one of another run or version. MORTISE_EPROTO: its first line is damaged. */
 int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, const char *identity, mortise_error *err);
-/* 1: a line. 0: the end; half a line there is that of a run that was killed. MORTISE_EPROTO: the line is damaged. */
+/* 1: a line. 0: the end; half a line there comes from a run that was killed. MORTISE_EPROTO: the line is
+ * damaged. */
 int mor_journal_next(struct mor_journal_reader *reader, struct mor_journal_line *ret, mortise_error *err);
-size_t mor_journal_left(const struct mor_journal_reader *reader); /* lines behind the last good one */
+size_t mor_journal_left(const struct mor_journal_reader *reader); /* lines after the last good one */
 
 #endif

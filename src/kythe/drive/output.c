@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that an analysis writes: made before it is handed out, looked at when it is done, used again where that is safe. */
+/* The output file of an analysis: made before the record is handed out, read when it is done, used again if
+ * that is safe. */
 #include "kythe/drive/inside.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 
-/* A name that nobody can have taken before: what an analyzer puts beside its output is no other unit's trouble. */
+/* A random name that nobody can have used: files that an analyzer puts beside its output cannot disturb
+ * other units. */
 static int name_output(struct worker *worker, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
@@ -30,8 +32,8 @@ static int name_output(struct worker *worker, mortise_error *err)
 
 /* ---- used again ---- */
 
-/* A lease to write is given only while nobody else has the file open, mapped or on its way through a pipe. If somebody opens it
- * in this very moment we are told by a signal, which must not be SIGIO: that one would end us. */
+/* A write lease is given only while nobody else has the file open, mapped or in a pipe. If somebody opens it
+ * at this moment, we get a signal. It must not be SIGIO, which would kill us. */
 static bool nobody_else_has(int fd)
 {
 	bool alone = fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
@@ -48,10 +50,10 @@ static bool is_as_made(const struct worker *worker, int fd)
 	return fstat(fd, &st) == 0 && st.st_mode == (S_IFREG | 0600) && st.st_nlink == 1 && st.st_ino == worker->output_inode;
 }
 
-/* A file of its own for each analysis would be a new inode each time, and ext4 without a journal takes long to find one where
- * many were deleted in the last minutes: it passes over those one by one. So the last one is emptied and gets another name,
- * unless an analyzer could still write to it. Closed before it is written to: else ext4 would write it to the disk at the
- * next close. */
+/* A new file for each analysis would need a new inode each time. ext4 without a journal is slow at that
+ * after many deletions: it steps over recently deleted inodes one by one. So the last file is emptied and
+ * gets another name, unless an analyzer could still write to it. It is closed before it is written to;
+ * otherwise ext4 would flush it to the disk at the next close. */
 static bool use_again(struct worker *worker)
 {
 	bool usable;
@@ -100,7 +102,7 @@ int mor_output_make(struct worker *worker, mortise_error *err)
 
 	if (r < 0)
 		return r;
-	mor_fd_close(&worker->last_output); /* we would be somebody else */
+	mor_fd_close(&worker->last_output); /* the signal would go to another thread */
 	again = use_again(worker);
 	mor_output_drop_last(worker);
 	return again ? 0 : create(worker, err);
@@ -116,7 +118,7 @@ void mor_output_forget(struct worker *worker)
 
 /* ---- done ---- */
 
-/* Its size at done counts: what is written later does not. */
+/* Its size at done counts. Later bytes do not. */
 static int open_output(struct worker *worker, struct mor_unit_output *ret, mortise_error *err)
 {
 	struct stat st;

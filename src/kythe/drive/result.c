@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What units come to: read, checked, kept, in their turn. Output and journal as files are result_files.c's. */
+/* The results of units: read, checked, and kept in order. The files of output and journal are in
+ * result_files.c. */
 #include "kythe/drive/result_inside.h"
 
 #include <errno.h>
@@ -15,8 +16,9 @@
 
 #define BUFFER_KEPT ((size_t)4 << 20)
 #define PIECE ((size_t)256 << 10)
-/* Of the output, what stays in memory. More of it would drive out what the analyzers read again and again; and on a virtual
- * machine whose host takes back what is free, memory that is new costs ten times the bytes that are written to it. */
+/* How much of the output stays in the page cache. More would push out what the analyzers read again and
+ * again. And on a virtual machine whose host takes back free memory, new pages cost ten times as much as
+ * writing them. */
 #define CACHED ((uint64_t)16 << 20)
 #define RESERVED ((uint64_t)32 << 20)
 
@@ -51,15 +53,15 @@ const char *mor_result_damage(const struct mor_result *result)
 
 /* ---- bytes ---- */
 
-/* Where checked bytes go, and how many went there. */
+/* Where checked bytes go, and their number. */
 struct sink {
 	struct mor_fd_source source;
 	int fd;
-	uint64_t start; /* where in the file the unit begins */
+	uint64_t start; /* where the unit begins in the file */
 	bool cached;    /* it will be read again */
 	struct mor_summer sum;
 	uint64_t bytes;
-	int error; /* of writing: it is not the unit's fault */
+	int error; /* an error of writing, which is not the unit's fault */
 };
 
 static int put_bytes(const void *bytes, size_t len, void *arg)
@@ -68,14 +70,14 @@ static int put_bytes(const void *bytes, size_t len, void *arg)
 	uint64_t at = sink->start + sink->bytes;
 	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) : mor_fd_write_uncached(sink->fd, at, bytes, len);
 
-	mor_summer_add(&sink->sum, bytes, len); /* while they are at hand */
+	mor_summer_add(&sink->sum, bytes, len); /* while the bytes are in memory */
 	sink->bytes += r < 0 ? 0 : len;
 	sink->error = r;
 	return r < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* What is read is written on as it is, and looked at on the way. Pieces end where the file has a round offset: the kernel then
- * keeps each as one, and not as pages and half pages. */
+/* Bytes are written on unchanged and checked at the same time. Pieces end at round file offsets: then the
+ * kernel keeps each in whole pages. */
 static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
 	struct sink *sink = arg;
@@ -135,7 +137,7 @@ static int open_spool(struct mor_result *result, mortise_error *err)
 	return result->spool < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -result->spool, "%s", result->opt.spool_dir) : 0;
 }
 
-/* Back to how long it was. */
+/* Cuts the file to its old length. */
 static int take_back(int fd, uint64_t size, mortise_error *err)
 {
 	if (ftruncate(fd, (off_t)size) < 0 || lseek(fd, (off_t)size, SEEK_SET) < 0)
@@ -143,19 +145,19 @@ static int take_back(int fd, uint64_t size, mortise_error *err)
 	return 0;
 }
 
-/* What goes to the disk at once needs its place there at once, too: in large pieces that costs less. Where it cannot be had
- * nothing is lost, and a disk that is full says so soon enough. */
+/* Bytes that are flushed at once also need disk space at once. Reserving large pieces costs less. If
+ * reserving fails, nothing is lost: a full disk will be reported when writing fails. */
 static void reserve(struct mor_result *result, uint64_t until)
 {
 	uint64_t from = result->reserved > result->bytes ? result->reserved : result->bytes;
 
 	if (until < CACHED || until <= result->reserved)
 		return;
-	result->reserved = from + RESERVED; /* and no more, whatever the unit has: it may be a lie */
+	result->reserved = from + RESERVED; /* not more, even if the unit claims more: it may be false */
 	(void)fallocate(result->out, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)RESERVED);
 }
 
-/* Whose turn it is goes straight to the output, if something can be taken back from it; else to the spool. */
+/* A unit whose turn it is goes directly to the output, if the output can be cut again; else to the spool. */
 static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
 	struct ended *ended = &result->units[unit];
@@ -187,7 +189,7 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_o
 	return 0;
 }
 
-/* From the spool to the output. The kernel copies where it can. */
+/* From the spool to the output. The kernel copies if it can. */
 static int copy_out(struct mor_result *result, struct ended *unit, mortise_error *err)
 {
 	off_t at = (off_t)unit->at;
@@ -221,7 +223,7 @@ static int copy_out(struct mor_result *result, struct ended *unit, mortise_error
 	return 0;
 }
 
-/* Half a unit may be in the output: only the next run can mend that. */
+/* Half a unit may be in the output: only the next run can correct that. */
 static int check_broken(const struct mor_result *result, mortise_error *err)
 {
 	if (result->broken.code)
@@ -229,7 +231,7 @@ static int check_broken(const struct mor_result *result, mortise_error *err)
 	return result->broken.code;
 }
 
-/* The unit's bytes are in the output: its line. */
+/* The unit's bytes are in the output: writes its journal line. */
 static int note(struct mor_result *result, const struct ended *unit, mortise_error *err)
 {
 	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED, .unit = result->next, .bytes = result->bytes,
@@ -238,7 +240,7 @@ static int note(struct mor_result *result, const struct ended *unit, mortise_err
 	return mor_result_note(result, &line, err);
 }
 
-/* Everything whose turn has come. */
+/* Writes every unit whose turn has come. */
 static int flush(struct mor_result *result, mortise_error *err)
 {
 	int r = check_broken(result, err);

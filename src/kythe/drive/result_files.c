@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output beside its place, and its journal: opened, gone on from, finished. */
+/* The partial output and its journal: opened, continued, finished. */
 #include "kythe/drive/result_inside.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ static int write_journal(struct mor_result *result, struct mor_buf *text, mortis
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
 
-/* ext4 writes a file that was cut to nothing to the disk when it is closed next, which may as well be now: it is a promise
- * against the death of the machine, and we make none. */
+/* When a file was cut to length 0, ext4 flushes it to the disk at its next close. So we close it now, while
+ * it is empty. We do not promise that data survives a crash of the machine. */
 static void settle_cut(const struct mor_result *result)
 {
 	int fd = open(result->partial, O_RDONLY | O_CLOEXEC);
@@ -35,7 +35,7 @@ static void settle_cut(const struct mor_result *result)
 	mor_fd_close(&fd);
 }
 
-/* To what the journal says. */
+/* Cuts the output to the length in the journal. */
 static int cut_output(struct mor_result *result, mortise_error *err)
 {
 	off_t size = lseek(result->out, 0, SEEK_END), want = (off_t)result->bytes;
@@ -47,7 +47,7 @@ static int cut_output(struct mor_result *result, mortise_error *err)
 	return 0;
 }
 
-/* The journal first: who is killed in between leaves an output that is longer than its journal says. */
+/* The journal is cut first: if a run is killed in between, the output is longer than its journal says. */
 int mor_result_begin(struct mor_result *result, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf head = MOR_BUF_INIT;
@@ -77,7 +77,7 @@ int mor_result_note(struct mor_result *result, const struct mor_journal_line *li
 
 /* ---- going on ---- */
 
-/* The sum of a part of the output. MORTISE_EPROTO: it is not that long. */
+/* The checksum of a part of the output. MORTISE_EPROTO: the output is shorter. */
 static int sum_part(const struct mor_result *result, uint64_t from, uint64_t end, uint64_t *ret, mortise_error *err)
 {
 	struct mor_summer sum;
@@ -101,7 +101,7 @@ static int sum_part(const struct mor_result *result, uint64_t from, uint64_t end
 	return 0;
 }
 
-/* What the line says of the output must be so. MORTISE_EPROTO: it is not. */
+/* Checks what the line says about the output. MORTISE_EPROTO: it is not true. */
 static int check_line(const struct mor_result *result, const struct mor_journal_line *line, mortise_error *err)
 {
 	uint64_t sum;
@@ -138,7 +138,8 @@ static int take_line(struct mor_result *result, const struct mor_journal_line *l
 	return 0;
 }
 
-/* Up to the first line that is damaged, or whose bytes are (MORTISE_EPROTO). The reader stays behind the last good one. */
+/* Reads up to the first line that is damaged, or whose bytes are (MORTISE_EPROTO). The reader stays after
+ * the last good line. */
 static int take_lines(struct mor_result *result, struct mor_journal_reader *reader, mortise_error *err)
 {
 	struct mor_journal_line line;
@@ -157,7 +158,7 @@ static int take_lines(struct mor_result *result, struct mor_journal_reader *read
 	}
 }
 
-/* What is damaged, and all that follows it, is done again. */
+/* Damaged units, and all units after them, are done again. */
 static int read_journal(struct mor_result *result, struct mor_slice text, mortise_error *err)
 {
 	struct mor_journal_reader reader;
@@ -175,9 +176,9 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 		return r;
 	}
 	if (!result->begun)
-		return 0; /* nothing is good: it stays until there is something to write */
+		return 0; /* nothing is good: the files stay until there is something to write */
 	result->check = reader.check;
-	/* What is not good would spoil the next line. */
+	/* Removes bad bytes, because they would damage the next line. */
 	if (ftruncate(result->journal, (off_t)reader.at) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 	return cut_output(result, err);
@@ -185,7 +186,7 @@ static int read_journal(struct mor_result *result, struct mor_slice text, mortis
 
 /* ---- opening ---- */
 
-/* A run that has just ended removes its journal: who got hold of that one would hold nothing, and tries again. */
+/* A run that has just ended removes its journal. Then our lock is on a removed file, and we try again. */
 static int open_journal(struct mor_result *result, mortise_error *err)
 {
 	struct stat st = { 0 };
@@ -280,7 +281,7 @@ int mor_result_open(const struct mor_result_options *opt, struct mor_result **re
 
 /* ---- the end ---- */
 
-/* Space that was reserved and not needed. Where that fails it is lost until the file goes, no more. */
+/* Frees reserved space that was not needed. If that fails, the space is lost only until the file is removed. */
 static void give_back(struct mor_result *result)
 {
 	int ignored = result->reserved ? ftruncate(result->out, (off_t)result->bytes) : 0;
@@ -289,10 +290,11 @@ static void give_back(struct mor_result *result)
 	result->reserved = 0;
 }
 
-/* The journal goes last: who is killed in between finds it without its output, and begins anew. */
+/* The journal is removed last: if a run is killed in between, the next run finds a journal without output
+ * and starts from the beginning. */
 int mor_result_finish(struct mor_result *result, mortise_error *err)
 {
-	int r = mor_result_begin(result, err); /* of no unit at all: the output is empty */
+	int r = mor_result_begin(result, err); /* there was no unit at all: the output is empty */
 
 	give_back(result);
 	if (r < 0 || result->journal < 0)
@@ -304,7 +306,7 @@ int mor_result_finish(struct mor_result *result, mortise_error *err)
 	return 0;
 }
 
-/* Where a run has come to nothing, empty files would be all that is left of it. */
+/* If a run wrote nothing, only empty files would be left, so they are removed. */
 static void remove_empty(const struct mor_result *result)
 {
 	struct stat st;

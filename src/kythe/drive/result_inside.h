@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result's struct. For result.c and result_files.c only. */
+/* The result's struct. Only for result.c and result_files.c. */
 #ifndef MOR_KYTHE_DRIVE_RESULT_INSIDE_H
 #define MOR_KYTHE_DRIVE_RESULT_INSIDE_H
 
@@ -10,11 +10,11 @@
 
 struct ended {
 	enum mor_unit_state state;
-	int code; /* of one that failed: its status */
+	int code; /* of a failed unit: its status */
 	char *reason; /* and why */
 	bool empty;   /* done, without a byte */
 	uint64_t sum; /* of its bytes */
-	uint64_t at, size; /* its bytes in the spool, while they wait for their turn */
+	uint64_t at, size; /* its bytes in the spool, while it waits for its turn */
 };
 
 struct mor_result {
@@ -22,22 +22,24 @@ struct mor_result {
 	struct mor_outplace place; /* of the output */
 	char *partial, *journal_path; /* beside it */
 	int out, journal, spool;
-	bool locked; /* the journal: it is ours */
-	bool begun;  /* journal and partial are of this run. Until there is something to write, what lay there before stays */
+	bool locked; /* the journal; we own it */
+	/* journal and partial belong to this run. Until there is something to write, old files stay */
+	bool begun;
 	uint64_t check; /* of the journal's last line */
 	uint64_t bytes, spooled; /* of the output; of the spool */
-	uint64_t reserved; /* up to there the output has space on the disk; 0: as far as it goes */
+	uint64_t reserved; /* the output has disk space up to here; 0: up to its end */
 	size_t waiting; /* units in the spool */
 	size_t next; /* the first unit that is not in the output */
 	struct ended *units;
 	struct mor_result_stats stats;
-	mortise_error damage; /* of what an earlier run left; code 0: none */
-	mortise_error broken; /* the first failure: nothing is written after it */
-	struct mor_buf buffer; /* of reading; kept from unit to unit: fresh memory costs more than the bytes in it */
+	mortise_error damage; /* damage in an earlier run's files; code 0: none */
+	mortise_error broken; /* the first failure: after it nothing is written */
+	struct mor_buf buffer; /* read buffer, kept from unit to unit: new memory costs more than the copying */
 };
 
 /* result_files.c */
-int mor_result_begin(struct mor_result *result, mortise_error *err); /* before anything is written; again is fine */
+/* before anything is written; may be called again */
+int mor_result_begin(struct mor_result *result, mortise_error *err);
 int mor_result_note(struct mor_result *result, const struct mor_journal_line *line, mortise_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kythe/drive/sum.h"
 
-#define XXH_INLINE_ALL /* nothing to link or to load */
+#define XXH_INLINE_ALL /* header only: nothing to link or to load */
 #include <xxhash.h>
 
 _Static_assert(sizeof(struct mor_summer) >= sizeof(XXH3_state_t), "room for its state");

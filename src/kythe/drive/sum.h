@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sum over bytes that tells one flipped bit, or a thousand, from none. It is quick (XXH3) and no secret: against accidents, not
- * against people; see base/digest.h for those. */
+/* A checksum that finds changed bits. It is fast (XXH3), but not secret: it protects against accidents, not
+ * against attackers; see base/digest.h for those. */
 #ifndef MOR_KYTHE_DRIVE_SUM_H
 #define MOR_KYTHE_DRIVE_SUM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-uint64_t mor_sum(const void *bytes, size_t len, uint64_t before); /* and of what came before, if that is its sum */
+/* and of the bytes before, if `before` is their checksum */
+uint64_t mor_sum(const void *bytes, size_t len, uint64_t before);
 
-/* Over pieces: however they are cut, the sum is the same. On the stack only: malloc() would not align it so. */
+/* Over pieces of any size; the result is the same. Only for the stack: malloc() does not align it enough. */
 struct mor_summer {
 	_Alignas(64) unsigned char state[576];
 };

@@ -43,7 +43,7 @@ static void settle(struct worker *worker)
 	worker->item = NO_ITEM;
 }
 
-/* For good: it will not be tried again. */
+/* Final: it will not be tried again. */
 static void settle_failed(struct worker *worker, const mortise_error *why)
 {
 	struct mor_driver *driver = worker->driver;
@@ -116,7 +116,8 @@ static int read_unit(struct mor_driver *driver, size_t number, struct mor_unit *
 	return mor_kzip_unit_read(record->kzip, record->number, ret, err);
 }
 
-/* What the unit is offered as; read once. A unit that cannot be read is offered to anybody: there it fails, by name. */
+/* The type that the unit is offered as; read once. A unit that cannot be read is offered to every worker:
+ * there it fails, with its name. */
 static bool fits_unit(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
@@ -139,7 +140,7 @@ static bool fits_unit(struct worker *worker, size_t number)
 	return !item->type || asks_for(worker, item->type);
 }
 
-/* The first that waits; one that has failed before only for a process that has done nothing yet. */
+/* The first record that waits. One that has failed before goes only to a process that has done nothing yet. */
 static size_t choose(struct worker *worker)
 {
 	struct mor_driver *driver = worker->driver;
@@ -166,7 +167,7 @@ static void hand_out(struct worker *worker)
 	worker->shows_stage = worker->shown;
 	worker->fresh = false;
 	mor_work_expect(worker);
-	/* Where it has reached nobody, a STATE event tells the rest. */
+	/* If it did not reach the process, a STATE event will follow. */
 	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
 }
 
@@ -187,12 +188,12 @@ static int prepare_unit(struct worker *worker, mortise_error *err)
 	return r < 0 ? r : mor_output_make(worker, err);
 }
 
-struct showing { /* a view that was asked for */
+struct showing { /* a view that was requested */
 	struct worker *worker;
 	uint64_t turn;
 };
 
-/* The record's own fault, or ours, but not the analyzer's: it is not tried again. */
+/* The fault of the record or our own, but not of the analyzer: it is not tried again. */
 static void refuse_unit(struct worker *worker, const mortise_error *why)
 {
 	char *asked = mor_take(&worker->asked);
@@ -211,7 +212,7 @@ static void shown(mortise_plugin *plugin, int status, const mortise_error *error
 	(void)plugin;
 	mor_free(arg);
 	if (worker->turn != showing.turn || worker->state != WORKER_SHOWS)
-		return; /* its process has ended meanwhile; that was told */
+		return; /* its process has ended meanwhile; that was reported */
 	if (status == MORTISE_OK) {
 		hand_out(worker);
 		return;
@@ -244,7 +245,7 @@ static int show_stage(struct worker *worker, mortise_error *err)
 	return r;
 }
 
-/* True when the request is taken care of; false: that record is settled, look for another. */
+/* True: the request is handled. False: this record is settled, look for another. */
 static bool give(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
@@ -254,7 +255,7 @@ static bool give(struct worker *worker, size_t number)
 	worker->item = number;
 	driver->items[number].state = ITEM_OUT;
 	r = prepare_unit(worker, &error);
-	/* The same files as the record before, asked for in the same breath: they are there already. */
+	/* The same files as the record before, and the view is still in force: they are there already. */
 	if (r == 0 && driver->by_namespace && !(worker->shows_stage && worker->stage == worker->stage_shown))
 		r = show_stage(worker, &error);
 	else if (r == 0)
@@ -281,7 +282,7 @@ void mor_work_offer(struct worker *worker)
 
 /* ---- when nothing moves any more ---- */
 
-/* The waiting worker lends its name: no process was involved. */
+/* The waiting worker gives its name: no process was involved. */
 static void nobody_asks(struct worker *worker, size_t number)
 {
 	struct mor_driver *driver = worker->driver;
@@ -296,7 +297,8 @@ static void nobody_asks(struct worker *worker, size_t number)
 	refuse_unit(worker, &why);
 }
 
-/* A record that failed before wants a fresh process; the one that comes after a failure may have been needed elsewhere. */
+/* A record that failed before needs a fresh process. The new process after that failure may have taken
+ * another record. */
 static bool renew_one(struct mor_driver *driver)
 {
 	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
@@ -329,7 +331,7 @@ void mor_work_mind_stall(struct mor_driver *driver)
 	mor_driver_settled(driver);
 }
 
-/* Somebody else's failure may be work for one who waits. */
+/* A record that failed elsewhere may be work for a waiting worker. */
 static void offer_all(struct mor_driver *driver)
 {
 	for (unsigned i = 0; i < driver->worker_count; i++)
@@ -338,8 +340,8 @@ static void offer_all(struct mor_driver *driver)
 
 /* ---- done ---- */
 
-/* The view ends before the next record is handed out: orders to one plugin are kept in order. Whoever asks for the next in
- * the same breath gets its view in place of this one. */
+/* The view ends before the next record is handed out: orders to one plugin stay in order. If the plugin asks
+ * for the next record at once, the next view replaces this one. */
 void mor_work_hide(struct worker *worker)
 {
 	if (!worker->shown || worker->item != NO_ITEM)
@@ -362,9 +364,10 @@ void mor_work_done(struct worker *worker)
 		settle(worker);
 	} else {
 		if (r == MORTISE_ELIMIT)
-			error.code = MORTISE_EINPUT; /* of a record in its output, not of a frame */
+			error.code = MORTISE_EINPUT; /* limit for a record in its output, not for a frame */
 		mor_work_failed(worker, &error);
-		if (r == MORTISE_ESYSTEM || r == MORTISE_ENOMEM) /* ours; all else is what it wrote */
+		/* our own error; all others come from its output */
+		if (r == MORTISE_ESYSTEM || r == MORTISE_ENOMEM)
 			mor_driver_fail(worker->driver, &error);
 		mor_driver_replace(worker);
 	}

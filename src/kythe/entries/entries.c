@@ -14,7 +14,7 @@
 
 const char *const mor_vname_part_names[MOR_VNAME_PARTS] = { "signature", "corpus", "root", "path", "language" };
 
-/* Field numbers of kythe.proto.Entry; those of VName are a part's number and one. */
+/* Field numbers of kythe.proto.Entry. Those of VName are the part's number plus one. */
 enum { SOURCE = 1, EDGE_KIND, TARGET, FACT_NAME, FACT_VALUE };
 static const char *const entry_fields[] = { NULL, "source", "edge_kind", "target", "fact_name", "fact_value" };
 
@@ -30,7 +30,7 @@ static int bad_text(mortise_error *err, const char *field)
 	return mor_fail(err, MORTISE_EINPUT, "%s is not UTF-8", field);
 }
 
-/* A message that comes twice is merged, as protocol buffers want it: later parts win. */
+/* A message that comes twice is merged, as in protocol buffers: later parts win. */
 static int read_vname(struct mor_slice bytes, struct mor_entry_vname *ret, mortise_error *err)
 {
 	struct mor_pb pb = { .left = bytes };
@@ -79,7 +79,7 @@ int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_
 	return r < 0 ? bad_wire(err) : 0;
 }
 
-/* Lengths are known before anything is written, so that nothing has to be moved. All field numbers take one byte. */
+/* Lengths are known before anything is written, so that nothing is moved. All field numbers take one byte. */
 static size_t varint_len(uint64_t number)
 {
 	size_t len = 1;
@@ -152,7 +152,7 @@ static int bad_member(mortise_error *err, struct mor_slice name, const char *why
 	return mor_fail(err, MORTISE_EINPUT, "%s: %s", mor_excerpt(name, shown, sizeof(shown)), why);
 }
 
-/* "" for null. Absent ptr: it is no string. */
+/* "" for null. Absent ptr: not a string. */
 static struct mor_slice text_of(const struct mor_value *value)
 {
 	return mor_json_type(value) == MOR_JSON_NULL ? MOR_SLICE("") : mor_json_string(value);
@@ -184,7 +184,7 @@ static int read_vname_json(const struct mor_value *value, const char *where, str
 	return 0;
 }
 
-/* Of several the last counts, as for every other member. */
+/* The last of several counts, as for every other member. */
 static int read_value(const struct mor_json_iter *it, struct mor_slice text, struct mor_buf *scratch, mortise_error *err)
 {
 	mor_buf_reset(scratch, SIZE_MAX);

@@ -35,7 +35,7 @@ enum mor_vname_part {
 extern const char *const mor_vname_part_names[MOR_VNAME_PARTS];
 
 struct mor_entry_vname {
-	bool set; /* the message is there, even if all its parts are "" */
+	bool set; /* the message is present, even if all its parts are "" */
 	struct mor_slice part[MOR_VNAME_PARTS];
 };
 
@@ -46,7 +46,7 @@ struct mor_entry {
 
 /* ---- records: the layer below, for analyses whose output is not made of entries ---- */
 
-#define MOR_ENTRY_LIMIT ((size_t)64 << 20) /* default bound of one record */
+#define MOR_ENTRY_LIMIT ((size_t)64 << 20) /* default limit of one record */
 
 /* Up to `len` bytes; 0 at the end, -errno. */
 typedef ssize_t mor_read_fn(void *arg, void *buffer, size_t len);
@@ -58,23 +58,24 @@ struct mor_records {
 	size_t limit;    /* 0: MOR_ENTRY_LIMIT */
 	uint64_t offset; /* where the next record begins: its length, or its line */
 	uint64_t count;  /* records handed out */
-	/* The reader's own: zero at the start. */
+	/* Private to the reader: zero at the start. */
 	struct mor_buf buf;
-	size_t taken, scanned; /* bytes of buf that are over; that hold no newline */
+	size_t taken, scanned; /* bytes of buf already used; bytes without a newline */
 	bool at_end;
 };
 
-/* 1: *ret is the next record, valid until the next call; 0: the stream ended between records. MORTISE_EINPUT, with the
- * offset in the text, when it ends inside one or a length is no varint; MORTISE_ELIMIT for one over the limit;
- * MORTISE_ESYSTEM when reading fails. In a stream of lines, blank lines are skipped. */
+/* 1: *ret is the next record, valid until the next call. 0: the stream ended between records.
+ * MORTISE_EINPUT, with the offset in the text, if it ends inside a record or a length is not a varint.
+ * MORTISE_ELIMIT for a record over the limit. MORTISE_ESYSTEM if reading fails. In a stream of lines, blank
+ * lines are skipped. */
 int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise_error *err);
-/* Whole records that were read already, as many as `judge` takes from the front; it says how many bytes, and counts. True:
- * there were some. */
+/* Complete records that were read already, as many as `judge` accepts from the front. `judge` returns the
+ * number of bytes, and counts. True: there were some. */
 typedef size_t mor_records_judge_fn(struct mor_slice bytes, uint64_t *count);
 bool mor_records_drop(struct mor_records *records, mor_records_judge_fn *judge);
 void mor_records_fini(struct mor_records *records);
 
-/* A descriptor, read up to byte `end` and not beyond; never seeks, `at` says where it stands. */
+/* A descriptor, read up to byte `end`. Never seeks; `at` is the present place. */
 struct mor_fd_source {
 	int fd;
 	uint64_t at, end; /* end 0: to its end */
@@ -85,34 +86,39 @@ ssize_t mor_entries_read_fd(void *source, void *buffer, size_t len); /* a mor_re
 
 struct mor_entries {
 	struct mor_records records;
-	/* The reader's own: zero at the start. */
+	/* Private to the reader: zero at the start. */
 	struct mor_buf scratch;
 	void *doc;
 };
 
-/* As mor_records_next(), and MORTISE_EINPUT for a record that is no valid entry; texts begin "record 17 at byte 1234: ". */
+/* Like mor_records_next(), and MORTISE_EINPUT for a record that is not a valid entry. Texts begin "record 17
+ * at byte 1234: ". */
 int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err);
-/* The same for one entry or several, without a look at what they say: 1, 0 at the end, or an error. */
+/* The same for one entry or several, without decoding them: 1, 0 at the end, or an error. */
 int mor_entries_skip(struct mor_entries *entries, mortise_error *err);
 void mor_entries_fini(struct mor_entries *entries);
 
-/* One record without a stream. `scratch` and `*doc` (to be freed with mor_doc_free) keep what the JSON ones point to. */
+/* One record without a stream. `scratch` and `*doc` (free with mor_doc_free) keep the memory of JSON
+ * entries. */
 int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_error *err);
 struct mor_doc;
 int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc, struct mor_entry *ret,
 			mortise_error *err);
-/* Source set, fact name not empty, edge kind and target both there or both not (Kythe's ValidEntry). */
+/* Checks: source set, fact name not empty, edge kind and target both present or both absent (Kythe's
+ * ValidEntry). */
 int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
 
-/* How many bytes at the front are whole records on the wire, each certainly a valid entry; *count grows by their number.
- * What follows is cut off, or mor_entry_read_wire() and mor_entry_check() must judge it. */
+/* The number of bytes at the front that are complete records on the wire, each certainly a valid entry.
+ * *count grows by their number. The next record is cut off, or mor_entry_read_wire() and mor_entry_check()
+ * must decide. */
 size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count);
 
 /* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes first, for
  * MOR_STREAM_LINES a newline last. */
 int mor_entry_write(const struct mor_entry *entry, enum mor_stream_format format, struct mor_buf *out);
 
-/* A whole stream from one form to another, each entry checked. The sink gets whole records, several at a time. */
+/* Converts a whole stream from one form to another and checks each entry. The sink gets complete records,
+ * several at a time. */
 struct mor_convert_stats {
 	uint64_t records, bytes_in, bytes_out;
 };

@@ -27,11 +27,11 @@ struct anchor_key {
 };
 struct anchor {
 	struct anchor_key key;
-	mor_atom node; /* of its place, the one that stands for all */
+	mor_atom node; /* of its place, the anchor that stands for all */
 };
 
 struct mor_graph {
-	struct atom *atoms; /* [0] is nobody */
+	struct atom *atoms; /* [0] is unused */
 	size_t atom_count, atom_cap;
 	struct index texts, nodes;
 	struct mor_triple *forward; /* by label, subject, object */
@@ -39,7 +39,7 @@ struct mor_graph {
 	size_t count, cap;
 	struct anchor *anchors; /* by key */
 	size_t anchor_count;
-	mor_atom kind, text, start, end; /* labels that mean something to us */
+	mor_atom kind, text, start, end; /* labels with a special meaning */
 	mor_atom is_anchor, is_file;
 };
 
@@ -268,7 +268,7 @@ static int compare_anchors(const void *a, const void *b)
 
 typedef int compare_fn(const void *a, const void *b);
 
-/* First triple that is not before `want`. */
+/* The first triple that is not before `want`. */
 static const struct mor_triple *lower_bound(const struct mor_triple *table, size_t count,
 					    const struct mor_triple *want, compare_fn *compare)
 {
@@ -355,7 +355,7 @@ static int collect_anchors(struct mor_graph *graph)
 	return 0;
 }
 
-/* Every anchor of one place becomes the first of them, in all triples. */
+/* All anchors of one place are replaced by the first of them, in all triples. */
 static int merge_anchors(struct mor_graph *graph)
 {
 	mor_atom *stands_for = mor_alloc(graph->atom_count * sizeof(mor_atom));

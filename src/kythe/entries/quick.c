@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver looks at every record that analyzers write, and nearly all have one form: fields in number order, lengths of one
- * byte, ASCII. Such records are seen to be right in one pass without building anything. "No" means "look closer", not "wrong".
+ * The driver checks every record of every analyzer, and nearly all have one form: fields in number order,
+ * lengths of one byte, ASCII. Such records are checked in one pass without building anything. "No" means
+ * "look closer", not "wrong".
  *
- * Lengths are taken for one byte without a look at their high bit; that bit, in a length as in a text, is looked for in
- * the whole record at the end. And most records have the source of the one before them, which need not be judged again.
- * A few have lengths of two bytes: those are looked at field by field.
+ * Lengths are read as one byte without checking their high bit. At the end, the high bit is checked in the
+ * whole record, for lengths and texts. And most records have the same source as the one before, which is not
+ * checked again. A few have lengths of two bytes: those are checked field by field.
  */
 #include <stdint.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static inline bool is_ascii(const unsigned char *at, const unsigned char *end)
 	if (len >= sizeof(high)) {
 		const unsigned char *last = end - sizeof(high);
 
-		/* From both ends, some bytes twice: what depends on the length must not be a loop, which the processor would
-		 * guess wrong for nearly every record. */
+		/* From both ends, some bytes twice. There is no loop that depends on the length, because the
+		 * processor would predict it wrongly for nearly every record. */
 		high = load_vector(at) | load_vector(last);
 		if (len > 32)
 			high |= load_vector(at + 16) | load_vector(last - 16);
@@ -52,7 +53,7 @@ static inline bool is_ascii(const unsigned char *at, const unsigned char *end)
 enum { TAG_1 = 1 << 3 | MOR_PB_BYTES, TAG_2 = 2 << 3 | MOR_PB_BYTES, TAG_3 = 3 << 3 | MOR_PB_BYTES, TAG_4 = 4 << 3 | MOR_PB_BYTES,
        TAG_5 = 5 << 3 | MOR_PB_BYTES };
 
-/* Where the field of this tag at `at` ends; NULL: there is none, or it is longer than what is there. */
+/* The end of the field with this tag at `at`; NULL: there is none, or it is too long. */
 static inline const unsigned char *behind(const unsigned char *at, const unsigned char *end, unsigned tag)
 {
 	if (end - at < 2 || at[0] != tag || end - at - 2 < at[1])
@@ -60,7 +61,7 @@ static inline const unsigned char *behind(const unsigned char *at, const unsigne
 	return at + 2 + at[1];
 }
 
-/* Its form, not yet its bytes. */
+/* Checks its form, not yet its bytes. */
 static inline bool is_vname(const unsigned char *at, const unsigned char *end)
 {
 	unsigned last = TAG_1 - 1;
@@ -94,7 +95,7 @@ static inline bool is_same(const unsigned char *a, const unsigned char *b, size_
 	return !(differs[0] | differs[1]);
 }
 
-/* The source, its tag included, of the record before. */
+/* The source of the record before, with its tag. */
 struct source {
 	const unsigned char *at;
 	size_t len;
@@ -123,7 +124,7 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 
 /* ---- lengths of two bytes ---- */
 
-/* A field of this tag at *at: its bytes, and *at behind it. */
+/* The field with this tag at *at: its bytes; *at moves past it. */
 static inline bool take_field(const unsigned char **at, const unsigned char *end, unsigned tag, const unsigned char *ret[2])
 {
 	const unsigned char *p = *at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records out of a byte stream: one buffer, filled in large steps, consumed from the front. */
+/* Records from a byte stream: one buffer, filled in large steps, used from the front. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static struct mor_slice waiting(const struct mor_records *records)
 	return (struct mor_slice){ data ? data + records->taken : NULL, records->buf.len - records->taken };
 }
 
-/* One read more. 0 also at the end, which at_end then tells. */
+/* One more read. 0 also at the end; then at_end is set. */
 static int fill_records(struct mor_records *records, mortise_error *err)
 {
 	ssize_t n;
@@ -110,7 +110,7 @@ static bool is_blank(struct mor_slice line)
 	return true;
 }
 
-/* The last line may lack its newline. */
+/* The last line may have no newline. */
 static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_error *err)
 {
 	size_t limit = records->limit ? records->limit : MOR_ENTRY_LIMIT;

@@ -25,15 +25,15 @@
 struct mor_verifier;
 
 struct mor_verify_options {
-	const char *prefix;    /* what begins a line of goals, blanks before it aside; NULL: "//-" or "///-"  */
-	const char *regex;     /* instead: matches a whole line of goals, which are its one group; NULL: none  */
-	bool singletons;       /* a variable may stand only once                                           */
-	uint64_t steps;        /* how long to search before giving up; 0: 100 million                       */
+	const char *prefix;    /* begins a line of goals, after blanks; NULL: "//-" or "///-" */
+	const char *regex;     /* instead: matches a whole line; its one group holds the goals; NULL: none */
+	bool singletons;       /* a variable may be used only once */
+	uint64_t steps;        /* limit of search steps; 0: 100 million */
 };
 
 enum mor_verify_kind {
-	MOR_VERIFY_FAILED, /* a goal that nothing in the graph meets; text says what is there instead         */
-	MOR_VERIFY_SHOWN   /* what an expression with "?" came to be                                         */
+	MOR_VERIFY_FAILED, /* a goal that nothing in the graph meets; the text says what was found instead */
+	MOR_VERIFY_SHOWN   /* the value of an expression with "?" */
 };
 
 struct mor_verify_finding {
@@ -44,8 +44,8 @@ struct mor_verify_finding {
 };
 typedef void mor_verify_fn(const struct mor_verify_finding *finding, void *arg);
 
-/* The graph is closed, stays the caller's and must outlive the verifier (which adds texts to it). MORTISE_EINVAL: no regular
- * expression, or not of one group; MORTISE_ENOMEM. `opt` is borrowed. */
+/* The graph is closed, belongs to the caller and must outlive the verifier (which adds texts to it).
+ * MORTISE_EINVAL: not a regular expression, or not with one group; MORTISE_ENOMEM. `opt` is borrowed. */
 int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret, mortise_error *err);
 struct mor_verifier *mor_verifier_free(struct mor_verifier *verifier); /* NULL is fine; returns NULL */
 static inline void mor_verifier_fini(struct mor_verifier **verifier)
@@ -53,14 +53,14 @@ static inline void mor_verifier_fini(struct mor_verifier **verifier)
 	*verifier = mor_verifier_free(*verifier);
 }
 
-/* Reads the goals of one source. The file is known by its content: some file node of the graph must have just this text.
- * MORTISE_EINPUT "FILE:LINE:COLUMN: ..." for a goal that cannot be read or a file that the graph does not know (only
- * where it has goals). Variables are the same in all sources. */
+/* Reads the goals of one source. The file is found by its content: a file node of the graph must have
+ * exactly this text. MORTISE_EINPUT "FILE:LINE:COLUMN: ..." for a goal that cannot be read, or for a file
+ * with goals that is not in the graph. Variables are shared by all sources. */
 int mor_verifier_add(struct mor_verifier *verifier, const char *file, struct mor_slice text, mortise_error *err);
 size_t mor_verifier_goals(const struct mor_verifier *verifier);
 
-/* Tries to meet all goals. 0: all are met; 1: not, each failure was told; MORTISE_EINPUT: a variable that stands only
- * once; MORTISE_ELIMIT: gave up; MORTISE_ENOMEM. */
+/* Tries to meet all goals. 0: all are met. 1: not; each failure was reported. MORTISE_EINPUT: a variable is
+ * used only once. MORTISE_ELIMIT: gave up. MORTISE_ENOMEM. */
 int mor_verifier_run(struct mor_verifier *verifier, mor_verify_fn *tell, void *arg, mortise_error *err);
 
 #endif

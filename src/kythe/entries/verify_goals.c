@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads goals out of comments. One function per rule of the grammar. */
+/* Reads goals from comments. One function per rule of the grammar. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static bool names_variable(struct mor_slice word)
 	return word.ptr[0] >= 'A' && word.ptr[0] <= 'Z';
 }
 
-/* `_` alone, or with a name for the reader: each time something else. */
+/* `_` alone, or with a name for the reader: each one stands for something else. */
 static bool names_anything(struct mor_slice word)
 {
 	return word.ptr[0] == '_';
@@ -109,7 +109,7 @@ static int use_variable(struct reader *r, struct expr *ret)
 	return 0;
 }
 
-/* Something that is to be shown, or is said to equal something, must be kept in mind, even if it has no name. */
+/* An expression that is shown, or that has "=", needs a variable, even if it has no name. */
 static int remember(struct reader *r, struct expr *expr)
 {
 	return expr->kind == EXPR_ANY ? add_variable(r, MOR_SLICE("_"), expr) : 0;
@@ -129,7 +129,7 @@ static int keep_text(struct expr *expr, const char *from, const char *to)
 
 static int read_expr(struct reader *r, struct expr *ret, bool *had_equal);
 
-/* ( exp , exp , exp , exp , exp ), of which "(" is the token */
+/* ( exp , exp , exp , exp , exp ); the present token is "(" */
 static int read_vname(struct reader *r, const char *from, struct expr *ret)
 {
 	ret->kind = EXPR_VNAME;
@@ -154,7 +154,7 @@ static int read_vname(struct reader *r, const char *from, struct expr *ret)
 	return mor_goal_token(r);
 }
 
-/* name(...): only vname(...) means something that could be matched. */
+/* name(...): only vname(...) can be matched. */
 static int read_parts(struct reader *r, const char *from, struct mor_slice name, struct expr *ret)
 {
 	char excerpt[40], text[120];
@@ -180,7 +180,7 @@ static int read_word(struct reader *r, struct expr *ret)
 	return ret->atom ? 0 : MORTISE_ENOMEM;
 }
 
-/* One without "=". Leaves the token behind it in r->token. */
+/* An expression without "=". Leaves the next token in r->token. */
 static int read_atom(struct reader *r, struct expr *ret)
 {
 	const char *from = r->line_start + r->token.column - 1;
@@ -250,7 +250,7 @@ static int add_goal(struct mor_verifier *v, struct goal *goal)
 	return 0;
 }
 
-/* What follows "=" equals `left`, which is the expression that counts: a goal of its own. */
+/* The expression after "=" equals `left`, which is used from now on. This makes a goal of its own. */
 static int read_equality(struct reader *r, const struct token *first, struct expr *left)
 {
 	struct goal goal = { .equal = true, .file = r->file_number, .line = first->line, .column = first->column, .group = r->group };
@@ -285,8 +285,8 @@ static int read_expr(struct reader *r, struct expr *ret, bool *had_equal)
 
 /* ---- goals ---- */
 
-/* A name as written -> a name as entries spell it: /kythe/edge/ or /kythe/ before it, a % or # stays in front. An ordinal that is
- * there but empty is still open: only its dot is added. */
+/* Turns a written name into the name in entries: adds /kythe/edge/ or /kythe/; a % or # stays in front. If
+ * an ordinal is open (present but empty), only its dot is added. */
 static int set_label(struct reader *r, struct goal *goal, struct mor_slice word, struct mor_slice ordinal, bool edge)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT, written = MOR_BUF_INIT;
@@ -309,7 +309,7 @@ static int set_label(struct reader *r, struct goal *goal, struct mor_slice word,
 	return goal->label && goal->label_text ? 0 : MORTISE_ENOMEM;
 }
 
-/* Every label that an edge with this ordinal may have in the graph. */
+/* All labels in the graph that fit an edge with this ordinal. */
 static int list_ordinals(struct reader *r, struct goal *goal)
 {
 	struct mor_graph *graph = r->v->graph;
@@ -333,7 +333,7 @@ static int list_ordinals(struct reader *r, struct goal *goal)
 	return 0;
 }
 
-/* Behind the dot: a number, or a variable or _ for any number. */
+/* After the dot: a number, or a variable or _ for any number. */
 static int read_ordinal(struct reader *r, struct goal *goal, struct mor_slice word)
 {
 	struct token t = r->token;
@@ -402,7 +402,8 @@ static int read_rest(struct reader *r, struct goal *goal)
 	return mor_goal_complain(r, r->token.line, r->token.column, "an edge, .fact or = is expected here");
 }
 
-/* After "A = B" there may be an edge or a fact of A, as after any subject; or nothing: then that was the goal. */
+/* After "A = B" an edge or a fact of A may follow, as after any subject. If nothing follows, that was the
+ * goal. */
 static int read_goal(struct reader *r)
 {
 	struct goal goal = { .file = r->file_number, .line = r->token.line, .column = r->token.column, .group = r->group };
@@ -433,7 +434,7 @@ static int open_group(struct reader *r, bool negated, uint32_t *ret)
 	return 0;
 }
 
-/* What is between the braces, up to the closing one. */
+/* The goals between the braces, up to the closing one. */
 static int read_grouped(struct reader *r, const struct token *opening)
 {
 	size_t before = r->v->goal_count;
@@ -497,7 +498,8 @@ int mor_verifier_add(struct mor_verifier *verifier, const char *file, struct mor
 
 	if (status >= 0) {
 		reader.file_number = (uint32_t)status;
-		/* Tokens point into it, so it must not move: all strings of a file are shorter than the file. */
+		/* Tokens point into it, so it must not move. It is large enough: all strings of a file are
+		 * shorter than the file. */
 		status = mor_buf_reserve(&reader.scratch, text.len + 1);
 	}
 	if (status == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goals as tokens, and where on which line the text of an anchor stands. Plain bytes; nothing here knows the graph. */
+/* Goals as tokens, and the place of an anchor's text. Only bytes; this file does not know the graph. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const char *line_end(const char *from, const char *end)
 	return newline ? newline : end;
 }
 
-/* Steps to the next line with goals. */
+/* Goes to the next line with goals. */
 static bool next_line(struct reader *r)
 {
 	const char *end = r->text.ptr + r->text.len;
@@ -78,7 +78,7 @@ static char unescape_char(char c)
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == '"' || c == '\\' ? c : 0;
 }
 
-/* The content goes into scratch memory of the whole file: later strings move nothing, as it has room for all. */
+/* The content goes into memory for the whole file. It has room for all strings, so nothing moves. */
 static int take_string(struct reader *r)
 {
 	size_t start = r->scratch.len;
@@ -107,7 +107,7 @@ static void skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* @ [^ $] [#n] [+n | :n] word-or-string, with blanks between them if need be */
+/* @ [^ $] [#n] [+n | :n] word-or-string, with optional blanks between them */
 static int take_at(struct reader *r)
 {
 	struct token *t = &r->token;
@@ -196,7 +196,7 @@ static bool find_line(const struct reader *r, uint64_t number, struct mor_slice 
 	return false;
 }
 
-/* The next line after the goal's that holds no goals. */
+/* The next line after the goal's line that has no goals. */
 static bool find_next_line(const struct reader *r, struct mor_slice *ret)
 {
 	const char *line = r->rest, *end = r->text.ptr + r->text.len;

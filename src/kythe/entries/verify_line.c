@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which lines of a source hold goals: by what they begin with, or by a regular expression. */
+/* Finds the lines of a source that hold goals: by their beginning, or by a regular expression. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -30,7 +30,7 @@ static struct mor_slice by_pattern(const struct line_pattern *pattern, const cha
 {
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(pattern->match);
 
-	/* A group that took no part in the match has no place either. */
+	/* A group that did not take part in the match has no place. */
 	if (pcre2_match(pattern->code, (PCRE2_SPTR)line, (PCRE2_SIZE)(end - line), 0, 0, pattern->match, pattern->limits) < 2 ||
 	    ends[2] == PCRE2_UNSET)
 		return (struct mor_slice){ 0 };
@@ -48,7 +48,8 @@ struct mor_slice mor_goal_line(const struct mor_verifier *v, const char *line, c
 	if (v->opt.prefix)
 		return after_prefix(v->opt.prefix, line, end);
 	goals = after_prefix("//-", line, end);
-	return goals.ptr ? goals : after_prefix("///-", line, end); /* where // would not do: in a comment for documents */
+	/* for places where // does not work: a documentation comment */
+	return goals.ptr ? goals : after_prefix("///-", line, end);
 }
 
 int mor_line_pattern_new(const char *regex, struct line_pattern **ret, mortise_error *err)

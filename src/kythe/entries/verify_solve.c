@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meets the goals, or says which one cannot be met. Goals that share variables form an island; islands have nothing to do
- * with each other, so each is searched by itself: depth first, its goals in the order they were written, the graph's
- * sorted tables giving the candidates. Goals in !{ } are looked at last: they must not be met by what the others found.
+ * Meets the goals, or says which one cannot be met. Goals that share variables form an island. Islands do
+ * not affect each other, so each is searched alone: depth first, its goals in the order they were written,
+ * with candidates from the graph's sorted tables. Goals in !{ } come last: what the others found must not
+ * meet them.
  */
 #include <string.h>
 
@@ -10,26 +11,26 @@
 #include "base/error.h"
 #include "kythe/entries/verify_inside.h"
 
-#define NOBODY ((mor_atom)-1) /* an expression that no node or text equals */
+#define NOBODY ((mor_atom)-1) /* an expression that equals no node or text */
 
 struct frame { /* one goal of the search: what is left to try */
 	struct mor_triples left;
-	mor_atom subject, object; /* where they were known on entering; else 0 */
-	size_t ordinal; /* of an edge whose ordinal is open: the next to try */
-	bool tried; /* of an equality, which has one way only */
+	mor_atom subject, object; /* if they were known at the start; else 0 */
+	size_t ordinal; /* of an edge with an open ordinal: the next to try */
+	bool tried; /* an equality has only one way */
 	size_t trail;
 };
 
 struct search {
 	struct mor_verifier *v;
-	const uint32_t *goals; /* numbers of those that must be met */
+	const uint32_t *goals; /* numbers of the goals that must be met */
 	size_t goal_count;
 	struct frame *frames;
 	uint32_t *trail; /* variables that were bound, in that order */
 	size_t trail_len;
 	uint64_t steps;
-	size_t deepest; /* how many goals were met at once so far, plus one */
-	struct mor_buf why; /* what stopped it there */
+	size_t deepest; /* the largest number of goals met at once so far, plus one */
+	struct mor_buf why; /* the goal that stopped it there */
 	uint32_t stuck;
 };
 
@@ -92,7 +93,8 @@ static bool equals(struct search *s, const struct goal *goal)
 		return false;
 	if (left)
 		return fits_atom(s, &goal->object, left);
-	return !right || fits_atom(s, &goal->subject, right); /* two unknowns that nothing else speaks of are equal enough */
+	/* two unknowns that no other goal uses may be equal */
+	return !right || fits_atom(s, &goal->subject, right);
 }
 
 /* ---- search ---- */
@@ -111,7 +113,7 @@ static void enter_depth(struct search *s, size_t depth)
 		frame->left = mor_graph_ask(s->v->graph, frame->subject, goal->label, frame->object);
 }
 
-/* Of an edge whose ordinal is open: the edges with its next ordinal. */
+/* For an edge with an open ordinal: the edges with its next ordinal. */
 static bool next_ordinal(struct search *s, const struct goal *goal, struct frame *frame)
 {
 	if (frame->ordinal >= goal->ordinal_count || frame->subject == NOBODY || frame->object == NOBODY)
@@ -154,7 +156,7 @@ static bool advance(struct search *s, size_t depth)
 	return false;
 }
 
-/* An equality of two unknowns was passed over; one of them may be known by now, and make others known. */
+/* An equality of two unknowns was skipped. One of them may be known now, and make others known. */
 static bool equalities_hold(struct search *s)
 {
 	size_t known;
@@ -267,7 +269,8 @@ struct island {
 	size_t goal_count, negated_count;
 };
 
-struct map { /* variables and negated groups -> islands, by union-find; a goal without variables is one of its own */
+/* variables and negated groups -> islands, by union-find; a goal without variables is its own island */
+struct map {
 	uint32_t *parent;
 	size_t variables, count;
 };
@@ -329,7 +332,7 @@ static bool known_from_the_start(const struct expr *expr)
 	return expr->kind == EXPR_ATOM || expr->kind == EXPR_VNAME || expr->kind == EXPR_NOWHERE;
 }
 
-/* Equalities between things that other goals find out come last. */
+/* Equalities between unknowns come last, when other goals have found their values. */
 static bool comes_last(const struct goal *goal)
 {
 	return goal->equal && !known_from_the_start(&goal->subject) && !known_from_the_start(&goal->object);
@@ -375,7 +378,7 @@ static int group_is_met(struct search *s, struct denial *denial, uint32_t group)
 	return r;
 }
 
-/* What the goals outside were met with is acceptable when no negated group can be met with it. */
+/* The result of the goals outside is accepted if no negated group can be met with it. */
 static bool nothing_denied(struct search *s, void *arg)
 {
 	struct denial *denial = arg;
@@ -480,7 +483,7 @@ static int solve_islands(struct solving *run)
 		while (root_of(&map, slot_of(v, first)) != root)
 			first++;
 		if (first < i)
-			continue; /* done with its first goal */
+			continue; /* its first goal is done */
 		fill_island(v, &map, root, &run->island);
 		r = solve_island(run);
 	}

@@ -40,7 +40,7 @@ static bool is_known(const struct mor_blobs *blobs, const char *digest)
 	return blobs->slots && blobs->known[find_slot(blobs->known, blobs->slots, key_of(digest))];
 }
 
-/* Never more than half full. Without memory it is hashed once more, that is all. */
+/* At most half full. Without memory a blob is only hashed again. */
 static void know(struct mor_blobs *blobs, const char *digest)
 {
 	uint64_t key = key_of(digest);
@@ -66,7 +66,7 @@ static void know(struct mor_blobs *blobs, const char *digest)
 
 /* ---- is it there ---- */
 
-/* It is hashed through the name, without following a link: as whoever is shown it will read it. */
+/* It is hashed through its name, without following a link: exactly what an analyzer will read. */
 static bool has_digest(const struct mor_blobs *blobs, const char *digest, uint64_t size)
 {
 	int fd = openat(blobs->dir, digest, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -93,7 +93,8 @@ static bool has_digest(const struct mor_blobs *blobs, const char *digest, uint64
 
 enum look { ABSENT, ALTERED, GOOD };
 
-/* Ours are read-only, of the size that the archive tells, and have our time: what is not was touched by somebody. */
+/* Our files are read-only, have the size in the archive, and our fixed time. If not, somebody has changed
+ * them. */
 static enum look look_at(struct mor_blobs *blobs, const char *digest, uint64_t size)
 {
 	struct stat st;
@@ -118,7 +119,8 @@ static int write_piece(const void *bytes, size_t len, void *arg)
 	return mor_fd_write_all(*(int *)arg, bytes, len) < 0 ? MORTISE_ESYSTEM : 0;
 }
 
-/* In our own directory until its bytes are known to be right; of two that write the same blob, either may win. */
+/* In our own directory until its bytes are known to be right. If two processes write the same blob, either
+ * may win. */
 static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char *digest, mortise_error *err)
 {
 	char temporary[40];
@@ -130,7 +132,7 @@ static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char
 	if (fd < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: a new content", blobs->place);
 	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
-	/* A constant time: what an analyzer sees must not depend on when it was staged. */
+	/* A constant time: what an analyzer sees must not depend on when the file was staged. */
 	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 || fstat(fd, &st) < 0))
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: a new content", blobs->place);
 	mor_fd_close(&fd);
@@ -142,7 +144,7 @@ static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char
 	}
 	blobs->written++;
 	blobs->written_bytes += (uint64_t)st.st_size;
-	know(blobs, digest); /* reading it out of the archive has hashed it */
+	know(blobs, digest); /* reading it from the archive has hashed it */
 	return 0;
 }
 

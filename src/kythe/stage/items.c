@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of a record -> places in a tree. Sorted, equal paths and "a file that is also a directory" are neighbours. */
+/* From paths of a record to places in a tree. After sorting, equal paths and "a file that is also a
+ * directory" are neighbours. */
 #include "kythe/stage/items.h"
 
 #include <limits.h>
@@ -13,7 +14,7 @@
 #include "base/path.h"
 
 #define HERE_MAX ((size_t)256 << 20) /* no source is larger */
-#define OWN_ROOT "/kythe-unit" /* where records without a working directory are shown */
+#define OWN_ROOT "/kythe-unit" /* place of records without a working directory */
 
 static unsigned steps_up(const char *path)
 {
@@ -30,7 +31,7 @@ static unsigned steps_up(const char *path)
 	return count;
 }
 
-/* The longest run of "../" among the inputs. */
+/* The longest chain of "../" in the inputs. */
 static unsigned most_steps_up(const struct mor_unit *unit)
 {
 	unsigned deepest = 0;
@@ -59,7 +60,7 @@ int mor_stage_working_dir(const struct mor_unit *unit, struct mor_buf *out)
 	return mor_buf_failed(&own) ? own.status : mor_path_clean(own.data, unit->working_directory, out);
 }
 
-/* Whether the machine's own file is what the record wants. */
+/* Is the machine's own file the one that the record wants? */
 static bool is_here(const char *path, const char *digest)
 {
 	MOR_CLEAN_TEXT char *content = NULL;
@@ -75,7 +76,7 @@ static bool is_here(const char *path, const char *digest)
 	return strcmp(hex, digest) == 0;
 }
 
-/* Where the item lies in the tree; NULL with a text: the mode cannot show it; "": it need not be shown. */
+/* The item's place in the tree; NULL with a text: the mode cannot show it; "": it need not be shown. */
 static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
@@ -103,7 +104,7 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 		mor_buf_fini(&path);
 		return NULL;
 	}
-	/* Nobody could open it, and we could not take it away again. */
+	/* Nobody could open it, and we could not remove it again. */
 	if (path.len + 1 > PATH_MAX) {
 		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path, PATH_MAX - 2);
 		mor_buf_fini(&path);
@@ -141,7 +142,7 @@ static bool can_be_opened(const char *path)
 	return strlen(path) < PATH_MAX;
 }
 
-/* A directory that the tree must have besides those of its files: path, up to `end`. */
+/* A directory that the tree needs in addition to those of its files: path, up to `end`. */
 static int list_dir(const char *path, const char *end, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode,
 		    mortise_error *err)
 {
@@ -160,7 +161,7 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 	return 0;
 }
 
-/* The kernel finds a/b/../c only if a/b is there, whether or not a file of the record lies in it. */
+/* The kernel finds a/b/../c only if a/b exists, with or without a file of the record in it. */
 static int list_detours(const char *path, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode, mortise_error *err)
 {
 	int r = 0;
@@ -171,7 +172,7 @@ static int list_detours(const char *path, bool optional, struct mor_stage_items 
 	return r;
 }
 
-/* The path in an argument such as -Ia/b/../c or --sysroot=/x: there, too, the compiler wants what it passes. */
+/* The path in an argument such as -Ia/b/../c or --sysroot=/x: its directories must exist too. */
 static const char *path_in(const char *argument)
 {
 	const char *value = strchr(argument, '=');
@@ -213,7 +214,7 @@ struct mor_stage_items *mor_stage_items_free(struct mor_stage_items *items)
 	return NULL;
 }
 
-/* "/" sorts before everything else, so that what lies below a path follows it at once. */
+/* "/" sorts before everything else, so that the paths below a path follow it directly. */
 static int compare_paths(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -245,7 +246,7 @@ static int optional_last(const void *a, const void *b)
 	return order ? order : ((const struct mor_stage_item *)a)->optional - ((const struct mor_stage_item *)b)->optional;
 }
 
-/* Whether the item says nothing that the last one does not, or nothing that counts against it. */
+/* True if the item adds nothing to the last one, or nothing that conflicts with it. */
 static bool is_said(const struct mor_stage_item *last, const struct mor_stage_item *item)
 {
 	if (strcmp(last->path, item->path) == 0)
@@ -253,7 +254,7 @@ static bool is_said(const struct mor_stage_item *last, const struct mor_stage_it
 	return item->optional && !mor_stage_item_is_dir(last) && lies_below(item->path, last->path);
 }
 
-/* Neighbours that are the same file are one; those that contradict each other are the record's fault. */
+/* Neighbours that are the same file become one. A conflict is an error in the record. */
 static int settle_items(struct mor_stage_items *items, mortise_error *err)
 {
 	size_t kept = 0;
@@ -332,7 +333,7 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 	return settle_items(ret, err);
 }
 
-/* Contents differ in their digests, which are hashes already; a path adds where it lies. */
+/* Contents differ in their digests, which are hashes already. The path is mixed in too. */
 static void draw_sketch(struct mor_stage_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {
@@ -362,8 +363,8 @@ static bool dir_holds(struct mor_slice dir, struct mor_slice other)
 	return other.len >= dir.len && memcmp(dir.ptr, other.ptr, dir.len) == 0 && (other.len == dir.len || other.ptr[dir.len] == '/');
 }
 
-/* Behind `count` others, unless the last of them holds it or lies in it; then the deeper one stays. What lies in a directory
- * comes in one run, so no other can. */
+/* Adds the directory after `count` others, unless the last one contains it or lies in it. Then the deeper
+ * one stays. Everything in a directory comes together, so only the last one matters. */
 static size_t add_dir(struct mor_slice *dirs, size_t count, struct mor_slice dir)
 {
 	if (dir.len == 0 || (count && dir_holds(dir, dirs[count - 1])))
@@ -420,7 +421,7 @@ bool mor_stage_items_equal(const struct mor_stage_items *a, const struct mor_sta
 	return true;
 }
 
-/* "/a/b/c" with two steps is "/b/c": what "../../x" needs above. */
+/* "/a/b/c" with two steps is "/b/c": the part that "../../x" needs above it. */
 static void keep_tail(char *path, unsigned steps)
 {
 	const char *at = path + strlen(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories that belong to a living process, and what becomes of those that do not. */
+/* Directories that belong to a living process, and the removal of those that do not. */
 #include "kythe/stage/own.h"
 
 #include <dirent.h>
@@ -13,8 +13,8 @@
 
 #include "base/fd.h"
 
-/* A record may nest deeper than a process may open directories: what lies too deep is moved to the top of the tree that goes,
- * and is found there in the next pass. */
+/* A record may nest deeper than a process can open directories. What lies too deep is moved to the top of
+ * the tree that is being removed, and is found there in the next pass. */
 #define REMOVE_DEPTH 32
 
 struct remover {
@@ -60,7 +60,7 @@ static void empty_dir(struct remover *remover, int fd, unsigned depth)
 		mor_fd_close(&fd);
 		return;
 	}
-	rewinddir(dir); /* a duplicate stands where the last pass ended */
+	rewinddir(dir); /* a duplicate keeps the position of the last pass */
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			remove_entry(remover, dirfd(dir), entry->d_name, depth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs by digest, trees of hard links to them. The paths of a unit are sorted before anything is made: equal paths and
- * "a file that is also a directory" are then neighbours, and the walk opens each directory once.
+ * Blobs by digest, and trees of hard links to them. The paths of a unit are sorted first. Then equal paths
+ * and "a file that is also a directory" are neighbours, and each directory is opened once.
  */
 #include "kythe/stage/stage.h"
 
@@ -27,14 +27,14 @@
 #include "kythe/stage/own.h"
 #include "kythe/stage/tree.h"
 
-#define SPARE ".spare" /* beside a stage: directories for its next unit */
+#define SPARE ".spare" /* beside a stage: spare directories for its next unit */
 #define NEW_STAGE 40
 
 struct mor_stager {
 	char *cache; /* absolute */
 	char owner[32]; /* the name of our directory below stages/ */
 	int all_stages;
-	int stages; /* ours; its lock says that we live */
+	int stages; /* our directory; its lock says that we live */
 	struct mor_blobs blobs;
 	unsigned next;
 	uint64_t linked;
@@ -59,9 +59,9 @@ static int make_owner(struct mor_stager *stager)
 	return -EEXIST;
 }
 
-/* ext4 puts each directory that is made in such a one somewhere else on the disk, and what is made in it nearby. Without a
- * journal it passes, for each file that is made, over every inode around that was deleted in the last minutes: after a build,
- * or a run before this one, that is most of what a new cache costs. Other file systems need no such flag, or do not know it. */
+/* With this flag ext4 puts each new directory in another place on the disk, and its files nearby. Without a
+ * journal ext4 steps over every recently deleted inode nearby for each new file: after a build or an earlier
+ * run, that is most of the cost of a new cache. Other file systems do not need this flag, or do not know it. */
 static void keep_apart(int dir)
 {
 	int flags = 0;
@@ -90,7 +90,7 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	mor_fd_close(&top);
 	if (stager->blobs.dir < 0 || stager->all_stages < 0)
 		return stager->blobs.dir < 0 ? stager->blobs.dir : stager->all_stages;
-	keep_apart(stager->all_stages); /* contents, too, are made there */
+	keep_apart(stager->all_stages); /* contents are also made there */
 	mor_remove_orphans(stager->all_stages);
 	r = make_owner(stager);
 	stager->blobs.work = stager->stages;
@@ -121,7 +121,8 @@ struct mor_stager *mor_stager_free(struct mor_stager *stager)
 	if (!stager)
 		return NULL;
 	if (stager->stages >= 0)
-		unlinkat(stager->all_stages, stager->owner, AT_REMOVEDIR); /* stages that were not dropped stay */
+		/* stages that were not dropped stay */
+		unlinkat(stager->all_stages, stager->owner, AT_REMOVEDIR);
 	mor_blobs_fini(&stager->blobs);
 	mor_fd_close(&stager->blobs.dir);
 	mor_fd_close(&stager->stages);
@@ -171,7 +172,7 @@ static int fail_item(const struct mor_stage_item *item, int error, mortise_error
 
 /* ---- from one unit to the next ---- */
 
-/* Both lists are sorted. What the old one alone has, or has with another content, is `gone`. */
+/* Both lists are sorted. What only the old one has, or has with another content, is `gone`. */
 static void mark_changes(const struct mor_stage_items *old, const struct mor_stage_items *now, bool *gone, bool *fresh)
 {
 	size_t o = 0, n = 0;
@@ -188,8 +189,8 @@ static void mark_changes(const struct mor_stage_items *old, const struct mor_sta
 	}
 }
 
-/* What lies there already has the right bytes, but a record must not depend on what came before it: its own archive has them,
- * or it fails. */
+/* The file is there with the right bytes, but a record must not depend on earlier records: its own archive
+ * must have the bytes too, or it fails. */
 static int check_kept(const struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh, mortise_error *err)
 {
 	size_t number;
@@ -220,7 +221,7 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 	return r;
 }
 
-/* A working directory that no file of the record implies must be there, too. */
+/* The working directory must exist, even if no file of the record lies in it. */
 static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir, mortise_error *err)
 {
 	int r = mor_stage_tree_make_dir(tree, working_dir + strspn(working_dir, "/"));
@@ -231,7 +232,8 @@ static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir
 static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *old, const struct mor_stage_items *now,
 		       struct mor_stage_tree *tree, mortise_error *err)
 {
-	bool *gone = mor_zalloc(old->count + now->count + 1); /* of the old ones, then which of the new are fresh */
+	/* of the old items; then which new ones must be made */
+	bool *gone = mor_zalloc(old->count + now->count + 1);
 	bool *fresh;
 	int r;
 
@@ -239,7 +241,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 		return mor_fail_memory(err);
 	fresh = gone + old->count;
 	mark_changes(old, now, gone, fresh);
-	/* What was a directory may be a file now: they go before anything is made. */
+	/* A directory may become a file, so old items are removed before new ones are made. */
 	mor_stage_tree_clear(tree, old, now, gone);
 	r = old->kzip == kzip ? 0 : check_kept(kzip, now, fresh, err);
 	if (r == 0)
@@ -263,7 +265,7 @@ static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise
 	stage->path = format_path(stager, stager->next++);
 	if (!stage->path)
 		return mor_fail_memory(err);
-	/* chmod: whatever the umask says. */
+	/* chmod, because mkdir() obeys the umask. */
 	if (mkdir(stage->path, 0700) < 0 || chmod(stage->path, 0755) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", stage->path);
 	return 0;
@@ -351,7 +353,7 @@ int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct
 	return r;
 }
 
-/* A stage that is not there yet counts as one that differs in NEW_STAGE files. */
+/* A stage that does not exist yet counts like one that differs in NEW_STAGE files. */
 static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_stage_items *items)
 {
 	unsigned best = shown, least = UINT_MAX;

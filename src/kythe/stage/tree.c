@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel is asked for one element of a path at a time, below descriptors: a path cannot lead elsewhere. Directories that
- * a unit needs no more go from the inside out, which the order of the items makes easy: what lies below one follows it at once.
+ * We give the kernel one path element at a time, relative to descriptors, so that a path cannot lead to
+ * another place. Directories that a unit no longer needs are removed from the inside out. The order of the
+ * items makes that easy: what lies below a directory follows it.
  */
 #include "kythe/stage/tree.h"
 
@@ -59,7 +60,7 @@ static bool keep_spare(struct mor_stage_tree *tree, const char *path)
 	return true;
 }
 
-/* An analyzer that finds the stage could have put something into it. */
+/* An analyzer that finds the stage could have put a file into it. */
 static bool is_empty(int fd)
 {
 	_Alignas(struct dirent64) char buffer[1024];
@@ -92,9 +93,9 @@ static int take_spare(struct mor_stage_tree *tree, int dir, const char *to)
 	return -1;
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
-/* The directory that both lie in, as a part of either's path. */
+/* The common directory of both, as a part of their paths. */
 static size_t shared_dir(const struct mor_stage_item *a, const struct mor_stage_item *b)
 {
 	size_t a_len = mor_stage_item_dir_len(a), b_len = mor_stage_item_dir_len(b), shared = 0;
@@ -116,7 +117,7 @@ static bool is_or_lies_below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* Is it a directory of theirs? What lies in one follows it at once. */
+/* Is it a directory of these items? What lies in one follows it directly. */
 static bool is_needed(const struct mor_stage_items *items, const char *dir)
 {
 	struct mor_stage_item key = { .path = (char *)(uintptr_t)dir };
@@ -142,7 +143,7 @@ static bool remove_dir(struct mor_stage_tree *tree, const char *path)
 	return unlinkat(tree->root, path, AT_REMOVEDIR) == 0;
 }
 
-/* The directories of the item that no item before it lies in; of those behind it, nothing is left there. */
+/* Removes the directories of the item that no earlier item lies in. Later items are already removed. */
 static void prune(struct mor_stage_tree *tree, const struct mor_stage_items *old, size_t number, const struct mor_stage_items *now)
 {
 	const struct mor_stage_item *item = &old->at[number];
@@ -159,7 +160,8 @@ static void prune(struct mor_stage_tree *tree, const struct mor_stage_items *old
 	}
 }
 
-/* The old working directory, if it lies there for its own sake; else it goes as a directory of the files in it, or stays. */
+/* Removes the old working directory if it exists for its own sake. Otherwise it is removed with its files,
+ * or stays. */
 static void prune_working_dir(struct mor_stage_tree *tree, const char *working_dir)
 {
 	char path[PATH_MAX], *slash;
@@ -182,7 +184,7 @@ void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_stage_it
 	}
 }
 
-/* ---- putting ---- */
+/* ---- adding ---- */
 
 static int step_into(struct mor_stage_tree *tree, const char *name)
 {
@@ -193,11 +195,11 @@ static int step_into(struct mor_stage_tree *tree, const char *name)
 		fd = mor_dir_make_open(dir, name, 0700, O_RDONLY, NULL);
 		if (fd < 0)
 			return fd;
-		fchmod(fd, 0755); /* whatever the umask says: it may be another user who looks */
+		fchmod(fd, 0755); /* chmod, because mkdir() obeys the umask: another user may read it */
 	}
 	if (fd < 0)
 		return -errno;
-	if (tree->depth == MOR_STAGE_TREE_DEPTH) /* deeper ones take turns in the last place */
+	if (tree->depth == MOR_STAGE_TREE_DEPTH) /* deeper directories share the last place */
 		walk_back(tree, MOR_STAGE_TREE_DEPTH - 1);
 	tree->fds[++tree->depth] = fd;
 	return 0;
@@ -259,7 +261,7 @@ int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_stage_item 
 
 	if (r < 0 || mor_stage_item_is_dir(item) || linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
 		return r;
-	/* 65,000 links are all that some file systems give one file. */
+	/* Some file systems allow only 65,000 links per file. */
 	return errno == EMLINK ? copy_blob(tree, item->digest, tree->fds[tree->depth], leaf) : -errno;
 }
 

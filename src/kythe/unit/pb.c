@@ -145,7 +145,7 @@ static int check_field(struct check *check, const ProtobufCMessageDescriptor *ty
 	return 0;
 }
 
-/* Recursion goes as deep as the types nest, never deeper: kythe.proto has no type that holds itself. */
+/* The recursion is only as deep as the types nest: no type in kythe.proto contains itself. */
 static int check_message(struct check *check, const ProtobufCMessageDescriptor *type, struct mor_slice bytes)
 {
 	struct mor_pb pb = { .left = bytes };
@@ -206,7 +206,7 @@ static void leave_memory(void *arg, void *memory)
 	(void)memory;
 }
 
-/* Checked before, so what can still fail is memory. */
+/* It was checked before, so only memory can fail here. */
 int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err)
 {
 	static const uint8_t nothing[1];

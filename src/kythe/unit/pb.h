@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protocol buffers on the wire, field by field, without a message struct: what entries need for speed, and what
- * protobuf-c does not check. */
+/* Protocol buffers on the wire, field by field, without a message struct. Entries need it for speed, and it
+ * checks what protobuf-c does not. */
 #ifndef MOR_KYTHE_UNIT_PB_H
 #define MOR_KYTHE_UNIT_PB_H
 
@@ -25,21 +25,23 @@ struct mor_pb {
 	struct mor_slice bytes; /* of MOR_PB_BYTES */
 };
 
-/* 1, 0 at the end, MORTISE_EINPUT when it is no protocol buffer (groups are refused). */
+/* 1, 0 at the end, MORTISE_EINPUT if it is not a protocol buffer (groups are refused). */
 int mor_pb_next(struct mor_pb *pb);
-/* Bytes that the varint at p takes, 0 when it is not whole within len, -1 when it is none. */
+/* The length of the varint at p; 0: it is not complete within len; -1: it is not a varint. */
 int mor_pb_varint(const char *p, size_t len, uint64_t *ret);
 
 int mor_pb_put_varint(struct mor_buf *out, uint64_t number);
 int mor_pb_put_number(struct mor_buf *out, uint32_t field, uint64_t number);
 int mor_pb_put_bytes(struct mor_buf *out, uint32_t field, struct mor_slice bytes);
-int mor_pb_put_text(struct mor_buf *out, uint32_t field, const char *text); /* nothing for "" */
+int mor_pb_put_text(struct mor_buf *out, uint32_t field, const char *text); /* writes nothing for "" */
 
-/* What protobuf-c lets pass: texts must be UTF-8 without NUL (it would cut them there), fields of the right wire type, and
- * not more than MOR_PB_FIELDS of them in all (each costs memory beyond its bytes). MORTISE_EINPUT. */
+/* Checks what protobuf-c accepts without checking: texts must be UTF-8 without NUL (it would cut them
+ * there), fields must have the right wire type, and there may be at most MOR_PB_FIELDS of them (each needs
+ * extra memory). MORTISE_EINPUT. */
 #define MOR_PB_FIELDS 2000000
 int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err);
-/* A message with all that it holds, in few blocks: a unit has a thousand texts. Begin with { 0 }; fini in any case. */
+/* A message with everything in it, in few blocks of memory: a unit has a thousand texts. Begin with { 0 };
+ * call fini in every case. */
 struct mor_pb_message {
 	ProtobufCMessage *root;
 	struct mor_pb_block *blocks;

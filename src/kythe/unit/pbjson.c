@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON to wire goes without a message in between: members become fields as they come. Any is the one type with a form of
- * its own: {"@type": URL, members of that type}. Where we do not know the type its JSON is carried along as text.
+ * JSON becomes wire bytes without a message in between: each member becomes a field when it is read. Only
+ * Any has its own form: {"@type": URL, members of that type}. If we do not know the type, its JSON is kept
+ * as text.
  */
 #include "kythe/unit/pbjson.h"
 
@@ -51,7 +52,7 @@ int mor_pb_base64(struct mor_slice text, struct mor_buf *out)
 
 	if (text.len && text.len % 4 == 0 && text.ptr[text.len - 1] == '=')
 		text.len -= text.ptr[text.len - 2] == '=' ? 2 : 1;
-	/* What is left in a group of four after its padding is two or three characters. */
+	/* Without padding, the last group of four has two or three characters. */
 	if (text.len % 4 == 1 || (text.len && memchr(text.ptr, '=', text.len)))
 		return MORTISE_EINPUT;
 	mor_buf_reserve(&plain, text.len + 2);
@@ -68,7 +69,7 @@ int mor_pb_base64(struct mor_slice text, struct mor_buf *out)
 }
 
 struct reading {
-	struct mor_buf where; /* the path of the value that is looked at */
+	struct mor_buf where; /* the path of the present value */
 	mortise_error *err;
 };
 
@@ -149,11 +150,12 @@ static int read_int32(struct reading *rd, const struct mor_value *value, uint32_
 		number = INT64_MAX;
 	if (number < INT32_MIN || number > INT32_MAX)
 		return refuse_value(rd, "expected a whole number of 32 bits");
-	/* Negative ones take ten bytes: they are extended to 64 bits. */
+	/* A negative number takes ten bytes: it is extended to 64 bits. */
 	return mor_pb_put_number(out, field, (uint64_t)number);
 }
 
-/* {"@type":...,"value":base64} and nothing else: any type's bytes, unless the type has a field of that name. */
+/* {"@type":...,"value":base64} and no other member: the bytes of any type, unless the type has a field of
+ * that name. */
 static bool is_bytes(const struct mor_value *object, struct mor_buf *bytes)
 {
 	struct mor_slice text = mor_json_string(mor_json_get(object, "value"));
@@ -170,7 +172,7 @@ static int read_unknown_detail(const struct mor_value *object, struct mor_buf *o
 	return mor_pb_put_bytes(out, 100, mor_buf_view(&bytes));
 }
 
-/* Packed anew, so that the same content has the same bytes whatever the order of its members. */
+/* Packed again, so that the same content has the same bytes in any order of its members. */
 static int read_known_detail(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
 			     struct mor_buf *out)
 {
@@ -351,7 +353,7 @@ static struct mor_slice slice_of_data(const ProtobufCBinaryData *data)
 	return (struct mor_slice){ (const char *)data->data, data->len };
 }
 
-/* True when a singular field holds what it would hold if it were not there. */
+/* True if a singular field has its default value. */
 static bool is_default(const ProtobufCFieldDescriptor *field, const void *at)
 {
 	switch (field->type) {
@@ -405,7 +407,7 @@ static void write_one(const struct writing *wr, const ProtobufCFieldDescriptor *
 	}
 }
 
-/* Of repeated fields kythe.proto has only texts and messages: both are arrays of pointers. */
+/* The only repeated fields in kythe.proto are texts and messages: both are arrays of pointers. */
 static void write_field(const struct writing *wr, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	const char *base = (const char *)message;
@@ -439,7 +441,7 @@ void mor_pb_to_json(const ProtobufCMessage *message, enum mor_pb_names names, st
 	mor_w_end(w);
 }
 
-/* Fields that we do not know, at any depth: protobuf-c keeps them, JSON has no place for them. */
+/* Unknown fields at any depth: protobuf-c keeps them, but JSON has no place for them. */
 static bool has_unknown(const ProtobufCMessage *message)
 {
 	bool found = message->n_unknown_fields != 0;
@@ -461,7 +463,7 @@ static bool has_unknown(const ProtobufCMessage *message)
 	return found;
 }
 
-/* Would the members come back as these very bytes? Not if there are fields that we do not know, or another order. */
+/* Would the members give exactly these bytes again? Not with unknown fields, or in another order. */
 static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf again = MOR_BUF_INIT;
@@ -471,8 +473,8 @@ static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, st
 	return !has_unknown(message) && mor_slice_eq(mor_buf_view(&again), bytes);
 }
 
-/* Bytes that are not of the type they claim to be are shown as bytes; in an archive also those that would change, and with
- * them the unit's digest. */
+/* Bytes that do not fit their claimed type are shown as bytes. In an archive also those that would change,
+ * because the unit's digest would change with them. */
 void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w)
 {
 	const ProtobufCMessageDescriptor *type = mor_detail_type(any->type_url);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Units in three forms. The struct is what the rest of Mortise sees; its texts lie in the protobuf-c message that the wire
- * bytes were unpacked into, and JSON is turned into wire bytes first. Writing goes the other way: struct, wire, JSON.
+ * Units in three forms. The rest of Mortise sees the struct. Its texts are in the protobuf-c message that
+ * was unpacked from the wire bytes; JSON is first turned into wire bytes. Writing goes the other way:
+ * struct, wire, JSON.
  */
 #include "kythe/unit/unit.h"
 
@@ -15,7 +16,7 @@
 #include "kythe/unit/pb.h"
 #include "kythe/unit/pbjson.h"
 
-/* What mor_unit.memory of a read unit is. */
+/* The type of mor_unit.memory in a unit that was read. */
 struct loaded {
 	struct mor_unit unit;
 	struct mor_pb_message message;
@@ -40,7 +41,7 @@ static void set_any(struct mor_any *to, const Kythe__Proto__Any *from)
 		to->value = (struct mor_slice){ from->value.len ? (const char *)from->value.data : "", from->value.len };
 }
 
-/* `details` is where this input's may be put. */
+/* `details` is the place for this input's details. */
 static void set_input(struct mor_input *to, const Kythe__Proto__FileInput *from, struct mor_any *details)
 {
 	set_vname(&to->vname, from->v_name);
@@ -87,7 +88,7 @@ static int set_env_and_details(struct mor_unit *unit, const Kythe__Proto__Compil
 	return 0;
 }
 
-/* The lists of texts are the message's own. */
+/* The lists of texts belong to the message. */
 static void set_texts(struct mor_unit *unit, const Kythe__Proto__CompilationUnit *from)
 {
 	set_vname(&unit->vname, from->v_name);
@@ -152,8 +153,8 @@ static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 	return 0;
 }
 
-/* Our own field for the JSON of a detail has no place in foreign bytes: whoever sends it could put into replies what is no
- * JSON at all. */
+/* Our own field for the JSON of a detail is not allowed in foreign bytes: a sender could put bytes that are
+ * not JSON into replies. */
 static void forget_json(struct mor_any *details, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -202,7 +203,7 @@ int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **
 	text = mor_json_string(mor_doc_root(outer));
 	if (!text.ptr || flags & MOR_UNIT_STRICT)
 		return read_document(mor_doc_root(outer), ret, err);
-	/* One level: some writers have put the JSON into a JSON string. */
+	/* One level only: some writers put the JSON into a JSON string. */
 	r = parse_json(text, &inner, err);
 	return r < 0 ? r : read_document(mor_doc_root(inner), ret, err);
 }
@@ -224,7 +225,7 @@ static void put_texts(struct mor_buf *out, uint32_t field, const char *const *te
 		mor_pb_put_bytes(out, field, mor_slice_of(texts[i]));
 }
 
-/* One that is all empty is left out, as "not there" and "empty" mean the same. */
+/* An empty message is left out, because "absent" and "empty" mean the same. */
 static void put_vname(struct mor_buf *out, uint32_t field, const struct mor_vname *vname)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
@@ -317,7 +318,7 @@ static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enu
 	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
 }
 
-/* Checked as foreign bytes are: what cannot be read again must not be written. */
+/* Checked like foreign bytes: what cannot be read again must not be written. */
 int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
 {
 	size_t before = out->len;

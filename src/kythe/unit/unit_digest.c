@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The name of a unit. Kythe's document and its code differ; this follows the code (kcd/kythe/units.go), as real archives
- * do: required inputs by digest and path without doubles, sources and environment by name, details by type, every text
- * closed by a NUL. has_compile_errors and the details of inputs do not count.
+ * The name of a unit. Kythe's document and its code differ. We follow the code (kcd/kythe/units.go), as real
+ * archives do: required inputs by digest and path without duplicates, sources and environment by name,
+ * details by type, every text ended by a NUL. has_compile_errors and the details of inputs do not count.
  */
 #include <string.h>
 

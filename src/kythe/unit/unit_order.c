@@ -13,7 +13,7 @@ static int by_digest_and_path(const void *a, const void *b)
 
 	if (order == 0)
 		order = strcmp(x->path, y->path);
-	/* qsort() is not stable; of doubles the first one stays. */
+	/* qsort() is not stable; of duplicates the first one stays. */
 	return order ? order : (x > y) - (x < y);
 }
 
@@ -38,7 +38,7 @@ static int by_type(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* As most writers leave them. */
+/* Most writers leave them in this order already. */
 static void sort_inputs(const struct mor_input **inputs, size_t count)
 {
 	for (size_t i = 1; i < count; i++)

@@ -155,7 +155,7 @@ static void options_of_somebody_else(void **state)
 	assert_string_equal(words.item[2], "--deep=1");
 	assert_int_equal(args.jobs, 3);
 	done();
-	refused(parse_loose("-x"), "unknown option -x; what is the plugin's goes after \"--\"");
+	refused(parse_loose("-x"), "unknown option -x; options for the plugin go after \"--\"");
 }
 
 static void refusals_name_the_offender(void **state)

@@ -129,7 +129,7 @@ static void test_warnings(void **state)
 {
 	(void)state;
 	expect_warning("[external-plugin-bridge]\nplugins.a.command = \"x\"\n",
-		       "bot.toml:1:2: external-plugin-bridge.enabled is missing and taken as true here; Ayiou itself takes it as false: "
+		       "bot.toml:1:2: external-plugin-bridge.enabled is missing: here that means true, in Ayiou itself false: "
 		       "write enabled = true");
 	expect_warning(ONE "command = \"x\"\nautorestart = true\n",
 		       "bot.toml:5:1: external-plugin-bridge.plugins.a.autorestart is not known and ignored: did you mean \"auto_restart\"?");
@@ -148,7 +148,7 @@ static void test_faults(void **state)
 		{ "", "bot.toml:1:1: [external-plugin-bridge] is missing: write it with its plugins, "
 		      "[external-plugin-bridge.plugins.NAME] command = \"…\"" },
 		{ "[external-plugin-bridge]\nenabled = false\n",
-		  "bot.toml:2:1: external-plugin-bridge.enabled is false, so no plugin is to run: write enabled = true" },
+		  "bot.toml:2:1: external-plugin-bridge.enabled is false, so no plugin will run: write enabled = true" },
 		{ "[external-plugin-bridge]\n enabled = 1\n", "bot.toml:2:2: external-plugin-bridge.enabled must be true or false" },
 		{ HEAD, "bot.toml:1:2: external-plugin-bridge names no plugin: add [external-plugin-bridge.plugins.NAME] with a command" },
 		{ HEAD "plugins = 1\n", "bot.toml:3:1: external-plugin-bridge.plugins must be a table of plugins: "
@@ -235,7 +235,7 @@ static void test_network_faults(void **state)
 		{ BOT "access_token = \"a b\"\n", "bot.toml:6:1: bot.access_token must be a string of letters, digits and signs without blanks" },
 		{ BOT "listen = \"wss://x\"\n", "bot.toml:6:1: bot.listen is wss, which needs cert_file and key_file" },
 		{ BOT "key_file = \"x\"\n", "bot.toml:6:1: bot.key_file is only for listen = \"wss://…\"" },
-		{ BOT "listen = \"ws://x/?y\"\n", "bot.toml:6:1: bot.listen has a part behind ?: use access_token" },
+		{ BOT "listen = \"ws://x/?y\"\n", "bot.toml:6:1: bot.listen has a part after \"?\": use access_token" },
 		{ BOT "ca_file = \"\"\n", "bot.toml:6:1: bot.ca_file must be a string: a file with certificates (PEM)" },
 		{ BOT "ping = \"0s\"\n", "bot.toml:6:1: bot.ping must be a duration such as \"30s\"" },
 		{ BOT "api_timeout = true\n", "bot.toml:6:1: bot.api_timeout must be a duration such as \"30s\"" },

@@ -265,7 +265,7 @@ static void test_warnings(void **state)
 	       "demo/manifest.json:1:166: /passthrough has no effect: it is for plugins with exactly one function, and this one has 2");
 	warned("{" ONE ",\"passthrough\":true}", NULL);
 	warned("{" ONE ",\n\"name\":\"other\"}",
-	       "demo/manifest.json:2:1: /name is \"other\", but a G-Assist plugin is called as its directory is: \"demo\"");
+	       "demo/manifest.json:2:1: /name is \"other\", but a G-Assist plugin has the name of its directory: \"demo\"");
 	warned("{" ONE ",\n\"tethred\":true}", "demo/manifest.json:2:1: /tethred is not known and has no effect: did you mean \"tethered\"?");
 	warned("{" ONE ",\n\"zzz\":true}", "demo/manifest.json:2:1: /zzz is not known and has no effect");
 	warned("{" ONE ",\n\"mcp\":{\"enabled\":true,\"x\":1}}", "demo/manifest.json:2:23: /mcp/x is not known and has no effect");
@@ -275,13 +275,13 @@ static void test_warnings(void **state)
 	put("1 st/plugin.py", "");
 	m = load_path("1 st");
 	assert_string_equal(m->name, "1 st");
-	expect_warning(m, 0, "1 st: G-Assist itself would not take a plugin in a directory called \"1 st\": use letters, digits, \"_\" and "
+	expect_warning(m, 0, "1 st: G-Assist itself would refuse a plugin in a directory called \"1 st\": use letters, digits, \"_\" and "
 		       "\"-\", a letter first");
 	mor_manifest_free(m);
 	put("Con/manifest.json", "{" ONE "}");
 	put("Con/plugin.py", "");
 	m = load_path("Con");
-	expect_warning(m, 0, "Con: G-Assist itself would not take a plugin in a directory called \"Con\": use letters, digits, \"_\" and "
+	expect_warning(m, 0, "Con: G-Assist itself would refuse a plugin in a directory called \"Con\": use letters, digits, \"_\" and "
 		       "\"-\", a letter first");
 	mor_manifest_free(m);
 }

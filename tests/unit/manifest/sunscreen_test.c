@@ -128,7 +128,7 @@ static void test_toml_refused(void **state)
 		{ PLUGIN "[commands]\nscaffold = \"x\"\n",
 		  "p/plugin.toml:6:1: commands.scaffold must be a table of commands and their descriptions" },
 		{ PLUGIN "[commands.scaffold]\nx = 1\n", "p/plugin.toml:6:1: commands.scaffold.x must be a string that describes the command" },
-		{ PLUGIN "[commands.hook]\n\"a:b\" = \"x\"\n", "p/plugin.toml:6:1: commands.hook.a:b is no name for a command: use letters, "
+		{ PLUGIN "[commands.hook]\n\"a:b\" = \"x\"\n", "p/plugin.toml:6:1: commands.hook.a:b is not a valid command name: use letters, "
 		  "digits and \"._+-\", a letter or digit first" },
 		{ PLUGIN, "p/plugin.toml:4:1: plugin.entry is \"run\", which does not exist: build it, or correct the path" },
 	};
@@ -190,7 +190,7 @@ static void test_toml_warnings(void **state)
 		{ PLUGIN "[command.scaffold]\nx = \"y\"\n",
 		  "p/plugin.toml:5:2: command is not known and has no effect: did you mean \"commands\"?" },
 		{ PLUGIN "[commands.app]\nx = \"y\"\n",
-		  "p/plugin.toml:5:11: commands.app is no kind of command that Sunscreen knows: scaffold and hook are" },
+		  "p/plugin.toml:5:11: commands.app is not a kind of command in Sunscreen: use scaffold or hook" },
 		{ PLUGIN "[permissions]\n[commands]\n", NULL },
 	};
 
@@ -215,7 +215,7 @@ static void test_dialect_is_fixed(void **state)
 	put("p/run", "");
 	put("p/plugin.toml", PLUGIN);
 	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n[plugin]\ndialect = \"plain\"\n");
-	refuse("p", MORTISE_EMANIFEST, "p/mortise.toml:4: plugin.dialect: plugin.toml beside it says how this plugin is spoken to and confined; to "
+	refuse("p", MORTISE_EMANIFEST, "p/mortise.toml:4: plugin.dialect: plugin.toml beside it decides the protocol and the sandbox; to "
 	       "change that, use --dialect or your own configuration");
 	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n");
 	put("home/mortise/plugins/p.toml", "[plugin]\ndialect = \"plain\"\n");
@@ -300,7 +300,7 @@ static void test_json_refused(void **state)
 		{ "{" ID "}", ":1:1: /transport is missing: it must be \"stdio-jsonrpc\" or \"grpc\"" },
 		{ "{" STDIO "}", ":1:1: /entrypoint names no program: write it as [\"./plugin\"]" },
 		{ "{" STDIO ",\"entrypoint\":[]}", ":1:63: /entrypoint names no program: write it as [\"./plugin\"]" },
-		{ "{" STDIO ",\"entrypoint\":[1]}", ":1:63: /entrypoint holds something that is no string: it must be an array with a "
+		{ "{" STDIO ",\"entrypoint\":[1]}", ":1:63: /entrypoint holds something that is not a string: it must be an array with a "
 		  "program and its arguments" },
 		{ "{" RUN ",\n\"hook\":[]}", ":2:1: /hook is not known: did you mean \"hooks\"?" },
 		{ "{" RUN ",\n\"zzz\":[]}", ":2:1: /zzz is not known: use one of name version description transport entrypoint capabilities "
@@ -321,7 +321,7 @@ static void test_json_refused(void **state)
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a/b\",\"kind\":\"app\"}]}",
 		  ":2:14: /commands/0/name is \"a/b\": use letters, digits and \"._+-\", a letter or digit first" },
 		{ "{" RUN ",\n\"commands\":[1]}", ":2:13: /commands/0 is of type number: it must be an object with name and kind" },
-		{ "{" RUN ",\n\"hooks\":[1]}", ":2:1: /hooks holds something that is no string: it must be an array of strings" },
+		{ "{" RUN ",\n\"hooks\":[1]}", ":2:1: /hooks holds something that is not a string: it must be an array of strings" },
 		{ "{" RUN ",\n\"hooks\":[\"a:b\"]}", ":2:10: /hooks/0 is \"a:b\": use letters, digits and \"._+-\", a letter or digit first" },
 		{ "{\"name\":\"../../../T\",\"version\":\"1.0.0\",\"transport\":\"grpc\"}",
 		  ":1:2: /name is \"../../../T\": use letters, digits and \"._+-\", a letter or digit first" },

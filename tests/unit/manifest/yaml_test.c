@@ -89,7 +89,7 @@ static void test_aliases(void **state)
 	expect("a: &x {k: [1]}\nb: *x\nc: [*x, *x]\n", "{\"a\":{\"k\":[1]},\"b\":{\"k\":[1]},\"c\":[{\"k\":[1]},{\"k\":[1]}]}");
 	expect("a: &x name\n*x : 1\n", "{\"a\":\"name\",\"name\":1}");
 	expect("a: &x {k: 1}\nb:\n  <<: *x\n", "{\"a\":{\"k\":1},\"b\":{\"<<\":{\"k\":1}}}");
-	refuse("a: 1\nb: *nope\n", "s.yml:2:5: this alias stands for nothing: define its anchor before it");
+	refuse("a: 1\nb: *nope\n", "s.yml:2:5: this alias has no anchor: define its anchor before it");
 }
 
 static void test_refused(void **state)
@@ -109,7 +109,7 @@ static void test_refused(void **state)
 	refuse("a:\n\t- x\n", "s.yml:2:1: tab character may not be used as indentation");
 	refuse("a: 1\n%\001---\n", "s.yml:2:2: a control character: remove it");
 	refuse_bytes("a: \0", 4, "s.yml:1:4: a control character: remove it");
-	refuse_bytes(not_utf8, sizeof(not_utf8) - 1, "s.yml:1:5: not UTF-8: save it as that");
+	refuse_bytes(not_utf8, sizeof(not_utf8) - 1, "s.yml:1:5: not UTF-8: save the file as UTF-8");
 }
 
 /* Ten levels of ten aliases each would be ten thousand million. */

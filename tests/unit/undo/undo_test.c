@@ -95,7 +95,7 @@ static void unknown_second_name(void **state)
 	begin();
 	plugin_writes("a", "changed");
 	assert_int_equal(plugin_removes("a", 0), 0);
-	finish("a|a second name of it, somewhere, keeps what was written|first\n");
+	finish("a|a second name of it, in another place, keeps what was written|first\n");
 	assert_string_equal(get(at("a")), "first");
 	assert_string_equal(get(at("a2")), "changed");
 }
@@ -213,8 +213,8 @@ static void others_by_name(void **state)
 	put(at("dir/theirs"), "t");
 	assert_int_equal(plugin_moves("d", "e", 0), 0);
 	assert_int_equal(mkdir(at("d"), 0755), 0);
-	finish("a|there is another one by that name since|first\nb|there is another one by that name since|second\n"
-	       "d|there is another one by that name since|\ndir|something else is in it|\n");
+	finish("a|another file has this name now|first\nb|another file has this name now|second\n"
+	       "d|another file has this name now|\ndir|something else is in it|\n");
 	assert_string_equal(get(at("a")), "an editor's");
 	assert_string_equal(get(at("b")), "another b");
 	assert_string_equal(get(at("dir/theirs")), "t");
@@ -403,7 +403,7 @@ static void without_an_end(void **state)
 	plugin_writes("a", "changed");
 	assert_int_equal(plugin_removes("b", 0), 0);
 	assert_int_equal(mor_undo_play(&host, &player, &result), 0);
-	assert_string_equal(left, "a|how the plugin left it is not known|first\nb|how the plugin left it is not known|second\n");
+	assert_string_equal(left, "a|its state at the plugin's end is not known|first\nb|its state at the plugin's end is not known|second\n");
 	assert_string_equal(get(at("a")), "changed");
 	left[0] = 0;
 	assert_int_equal(play().left, 0);

@@ -305,8 +305,8 @@ static void test_rubbish(void **state)
 		size_t len;
 		const char *why;
 	} cases[] = {
-		{ "\x16\x03\x01\x00\xa5\r\n\r\n", 9, "no request of HTTP/1.1 (refused with 400)" },
-		{ "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27, "no handshake of a WebSocket (refused with 426)" },
+		{ "\x16\x03\x01\x00\xa5\r\n\r\n", 9, "not an HTTP/1.1 request (refused with 400)" },
+		{ "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27, "not a WebSocket handshake (refused with 426)" },
 		{ long_head, sizeof(long_head), "its handshake is too long" },
 	};
 

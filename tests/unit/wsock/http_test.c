@@ -124,13 +124,13 @@ static void expect_response(const char *text, const char *wanted)
 static void test_responses(void **state)
 {
 	(void)state;
-	expect_response("SSH-2.0-OpenSSH\r\n\r\n", "no HTTP");
-	expect_response("HTTP/1.1 9\r\n\r\n", "no HTTP");
-	expect_response("HTTP/2 101\r\n\r\n", "no HTTP");
+	expect_response("SSH-2.0-OpenSSH\r\n\r\n", "not HTTP");
+	expect_response("HTTP/1.1 9\r\n\r\n", "not HTTP");
+	expect_response("HTTP/2 101\r\n\r\n", "not HTTP");
 	expect_response("HTTP/1.1 401 Unauthorized\r\n\r\n", "refuses the access token");
 	expect_response("HTTP/1.1 403 Forbidden\r\n\r\n", "refuses the access token");
 	expect_response("HTTP/1.1 404 Not Found\r\n\r\n", "no such path");
-	expect_response("HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n", "moved");
+	expect_response("HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n", "redirect");
 	expect_response("HTTP/1.1 200 OK\r\n\r\n", "as a web server");
 	expect_response("HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", "not that of a WebSocket");
 	expect_response(AGREES "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "extension");
