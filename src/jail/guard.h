@@ -75,9 +75,13 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, s
 /* ---- guardian.c ---- */
 
 _Noreturn void mor_guardian(struct mor_plan *plan);
-/* Sends one record; without a violation it ends after `usage`. A failure is fine: then the host is gone. */
-void mor_record_send(struct mor_record *record);
-void mor_record_failure(const struct mor_setup_failure *failure);
+/* One record; cut behind `usage` where there is no violation to tell of. 0, also where there is no host any more, or
+ * -errno: the host would wait for it in vain. */
+int mor_record_send(struct mor_record *record);
+/* The last one, and the end. */
+_Noreturn void mor_record_failure(const struct mor_setup_failure *failure);
+/* Our own end, without a word: the host sees that its guardian is lost, and brings the plugin back. */
+_Noreturn void mor_be_lost(void);
 
 
 #endif

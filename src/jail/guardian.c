@@ -35,7 +35,8 @@ struct guard {
 	enum ladder ladder;
 	int64_t ladder_due, wall_due; /* 0: none                    */
 	int host;                 /* pidfd                          */
-	bool confined, started, asked, kill; /* the order to end came before it had started */
+	bool confined, started, asked, kill; /* asked: to end, before it had started */
+	bool mute;                /* the host waits for a word that could not be sent */
 };
 
 static volatile sig_atomic_t child_changed;
@@ -54,7 +55,6 @@ static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_
 	if (guard->confined)
 		mor_confine_end(false);
 	mor_record_failure(failure);
-	_exit(1);
 }
 
 /* t0 with a PID namespace, but without the right to make one: the user namespace that gives this right must
@@ -130,6 +130,13 @@ static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
 	return 0;
 }
 
+/* Whoever cannot be told must see it end. */
+static void tell(struct guard *guard, struct mor_record *record)
+{
+	if (mor_record_send(record) < 0)
+		guard->kill = guard->mute = true;
+}
+
 static void tell_started(struct guard *guard)
 {
 	struct mor_record record = { .kind = MOR_RECORD_STARTED };
@@ -140,7 +147,7 @@ static void tell_started(struct guard *guard)
 	record.rung = (uint8_t)guard->child.rung;
 	if (guard->confined)
 		snprintf(record.text, sizeof(record.text), "%s", mor_confine_scratch());
-	mor_record_send(&record);
+	tell(guard, &record);
 }
 
 static void start_plugin(struct guard *guard)
@@ -204,7 +211,7 @@ static void on_host_gone(struct guard *guard)
 	guard->ladder_due = mor_clock_ms() + 1 + grace(guard)->term_ms;
 }
 
-static void refuse_view(int error, const char *text)
+static void refuse_view(struct guard *guard, int error, const char *text)
 {
 	struct mor_setup_failure failure = { 0 };
 	struct mor_record record = { .kind = MOR_RECORD_VIEW };
@@ -213,15 +220,21 @@ static void refuse_view(int error, const char *text)
 	record.step = failure.step;
 	record.error = error;
 	memcpy(record.text, failure.text, sizeof(record.text));
-	mor_record_send(&record);
+	tell(guard, &record);
 }
 
-static void on_view_order(const struct mor_guard_order *order, size_t size)
+static void on_view_order(struct guard *guard, const struct mor_guard_order *order, size_t size)
 {
+	int r = 0;
+
 	if (order->version != MOR_PLAN_VERSION || ((const char *)order)[size - 1])
-		refuse_view(EPROTO, "mortise-jail does not understand the order");
-	else if (mor_view_order(order, size) < 0)
-		refuse_view(EINVAL, "it was not started with sandbox.view");
+		refuse_view(guard, EPROTO, "mortise-jail does not understand the order");
+	else
+		r = mor_view_order(order, size);
+	if (r == -ENOTCONN)
+		refuse_view(guard, EINVAL, "it was not started with sandbox.view");
+	else if (r < 0)
+		refuse_view(guard, -r, "the order could not be passed on");
 }
 
 /* The report of the maker of views. Without it nobody knows what the plugin sees: then it must not go on. */
@@ -238,7 +251,7 @@ static void on_view(struct guard *guard)
 	record.step = answer.failure.step;
 	record.error = answer.failure.step ? answer.failure.error : 0;
 	memcpy(record.text, answer.failure.text, sizeof(record.text));
-	mor_record_send(&record);
+	tell(guard, &record);
 }
 
 static void on_order(struct guard *guard)
@@ -254,7 +267,7 @@ static void on_order(struct guard *guard)
 	else if (n == (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_KILL)
 		guard->kill = true;
 	else if (n > (ssize_t)sizeof(order.head) && order.head.kind == MOR_GUARD_SWITCH_VIEW)
-		on_view_order(&order.head, (size_t)n);
+		on_view_order(guard, &order.head, (size_t)n);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		on_host_gone(guard); /* also if it has become another program by execve */
 }
@@ -353,10 +366,14 @@ static void wait_once(struct guard *guard)
 	};
 	struct timespec wait;
 	sigset_t but_child;
+	int ready;
 
 	memset(&but_child, 0xff, sizeof(but_child));
 	sigdelset(&but_child, SIGCHLD);
-	if (ppoll(fds, COUNT, until_due(guard, &wait), &but_child) > 0) {
+	ready = ppoll(fds, COUNT, until_due(guard, &wait), &but_child);
+	if (ready < 0 && errno != EINTR)
+		guard->kill = true; /* nobody would hear an order any more */
+	if (ready > 0) {
 		if (fds[BROKER].revents)
 			on_broker(guard);
 		if (fds[CHANNEL].revents)
@@ -416,7 +433,8 @@ static _Noreturn void end(struct guard *guard)
 	note_end(guard);
 	if (guard->confined)
 		mor_confine_end(guard->ladder != HOST_LIVES);
-	mor_record_send(&guard->last);
+	if (guard->mute || mor_record_send(&guard->last) < 0)
+		mor_be_lost();
 	_exit(0);
 }
 

@@ -44,7 +44,6 @@ static _Noreturn void refuse_start(int step, int error, const char *text)
 
 	mor_setup_fail(&failure, step, error, "%s", text);
 	mor_record_failure(&failure);
-	_exit(1);
 }
 
 static _Noreturn void refuse_plan(enum mor_plan_fault fault)

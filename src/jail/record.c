@@ -2,6 +2,7 @@
 /* Records to the host, and the texts in them. No stdio: its buffers and locale tables would take most of our
  * memory. */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,15 +12,24 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 
-void mor_record_send(struct mor_record *record)
+int mor_record_send(struct mor_record *record)
 {
 	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);
+	ssize_t n;
 
 	record->version = MOR_PLAN_VERSION;
-	/* This socket's queue has room for the three possible records and one answer to an order, so it
-	 * never blocks. */
-	while (send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	/* The queue of this socket holds more than the three records there ever are and one answer to an order, so it never
+	 * blocks. */
+	do
+		n = send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n >= 0 || errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN ? 0 : -errno;
+}
+
+void mor_be_lost(void)
+{
+	kill(getpid(), SIGKILL);
+	_exit(1);
 }
 
 void mor_record_failure(const struct mor_setup_failure *failure)
@@ -28,7 +38,9 @@ void mor_record_failure(const struct mor_setup_failure *failure)
 
 	record.kind = failure->step == MOR_AT_EXEC ? MOR_RECORD_EXEC_FAILED : MOR_RECORD_SETUP_FAILED;
 	memcpy(record.text, failure->text, sizeof(record.text));
-	mor_record_send(&record);
+	if (mor_record_send(&record) < 0)
+		mor_be_lost();
+	_exit(1);
 }
 
 /* ---- texts ---- */

@@ -90,7 +90,9 @@ static _Noreturn void be_maker(int socket, pid_t parent)
 		answer.failure.step = 0;
 		answer.changed = answer.grants.used = 0;
 		mor_view_make(namespaces, order.head.texts, size, &answer);
-		send(socket, &answer, offsetof(struct mor_view_answer, grants.bytes) + answer.grants.used, MSG_NOSIGNAL);
+		/* The guardian ends the plugin of a maker that is gone: what it sees would not be known. */
+		if (send(socket, &answer, offsetof(struct mor_view_answer, grants.bytes) + answer.grants.used, MSG_NOSIGNAL) < 0)
+			_exit(1);
 	}
 	_exit(0);
 }
@@ -124,7 +126,9 @@ int mor_view_fd(void)
 /* Only one order at a time: the host waits for the answer before it sends the next. So nothing blocks. */
 int mor_view_order(const struct mor_guard_order *order, size_t size)
 {
-	return maker < 0 || send(maker, order, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+	if (maker < 0)
+		return -ENOTCONN;
+	return send(maker, order, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int mor_view_receive(struct mor_view_answer *ret)

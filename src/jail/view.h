@@ -58,7 +58,7 @@ int mor_view_split(const struct mor_plan *plan, struct mor_setup_failure *failur
 int mor_view_enter(const struct mor_plan *plan, struct mor_setup_failure *failure);
 
 int mor_view_fd(void); /* -1: no maker */
-int mor_view_order(const struct mor_guard_order *order, size_t size); /* 0, -1: no maker (any more) */
+int mor_view_order(const struct mor_guard_order *order, size_t size); /* 0, -ENOTCONN: no maker (any more), -errno */
 /* 1: an answer; 0: none now; -1: the maker has ended, and nobody knows what the plugin sees. */
 int mor_view_receive(struct mor_view_answer *ret);
 

@@ -105,10 +105,15 @@ static _Noreturn void keep_company(struct within *within)
 static int hear_keeper(struct within *within)
 {
 	struct mor_ended ended;
+	ssize_t n;
 	char byte;
 
-	if (read(within->talk[0], &byte, 1) == 1)
+	do
+		n = read(within->talk[0], &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
 		return 0;
+	kill(within->keeper, SIGKILL); /* one that lives waits for a word of ours */
 	mor_wait_child(within->keeper, 0, &ended);
 	within->keeper = 0;
 	return within->launch->failure.step ? -1 : refuse_within(within, EIO, "the first process of the new namespaces was killed");
@@ -145,8 +150,9 @@ static int take_hold(struct within *within)
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
 		return refuse_within(within, errno, "/proc does not show the new tree");
-	/* If the keeper has died meanwhile, that is seen when its message is awaited, or joining fails. */
-	send(within->talk[0], "", 1, MSG_NOSIGNAL);
+	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
+	if (send(within->talk[0], "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		return refuse_within(within, errno, "the first process of the new namespaces cannot be told to go on");
 	return 0;
 }
 

@@ -28,8 +28,8 @@ extern const char *const inject_names[INJECT_KINDS_COUNT];
 /* The n-th call of that kind from now on fails, and with `on` all after it. n 0: none does, they are counted. */
 void inject_arm(enum inject_kind kind, unsigned n, bool on);
 void inject_disarm(void);
-unsigned inject_count(enum inject_kind kind); /* calls since it was armed */
-bool inject_may_go_on(enum inject_kind kind); /* nobody is interrupted for ever */
+unsigned inject_count(unsigned kind);         /* calls since it was armed */
+bool inject_may_go_on(unsigned kind);         /* nobody is interrupted for ever */
 bool inject_hit(void);                        /* one has failed since then */
 long inject_blocks(void);                     /* of memory that are in use */
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault-inject DIALECT [KIND]: whole sessions with a good plugin, in which each call into libc that can fail does so: the n-th
- * one once, and the n-th and all after it, for every n. Then all works again. Whatever was hit: an error or none at once, but
+ * fault-inject DIALECT [KIND]: whole sessions with a good plugin, in which each call into libc that can fail does so
+ * (sweep.h). Then all works again. Whatever was hit: an error or none at once, but
  * no crash; work that was taken ends exactly once; no memory, descriptor or process is left; and the next work is done well.
- *
- * MORTISE_INJECT_STRIDE=10 takes every tenth n only, beginning at a random one (MORTISE_INJECT_SEED says it again).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +12,10 @@
 
 #include "host.h"
 #include "inject.h"
+#include "sweep.h"
 
 #define JOBS 3
 #define TURNS 40 /* while calls keep failing */
-#define DEFAULT_STRIDE 1
-
-static char said[700];
-
-static bool fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static bool fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (!said[0])
-		vsnprintf(said, sizeof(said), format, args);
-	va_end(args);
-	return false;
-}
 
 struct session {
 	struct rig rig;
@@ -89,7 +73,7 @@ static int open_session(struct session *s, const struct tongue *tongue, bool poo
 	if (r == 0 && pool)
 		r = open_pool(s, tongue, &err);
 	if (r < 0 && !err.text[0])
-		fail("a failure without a word: %s", mortise_status_name(r));
+		sweep_fail("a failure without a word: %s", mortise_status_name(r));
 	return r;
 }
 
@@ -107,7 +91,7 @@ static void work_hard(struct session *s)
 	for (int i = 0; i < (s->rig.tongue->asks ? 1 : JOBS); i++) { /* an analyzer has one at a time */
 		s->taken[i] = start(s, &s->jobs[i]) == 0;
 		if (!s->taken[i] && !s->jobs[i].text[0])
-			fail("work %d was refused without a word", i);
+			sweep_fail("work %d was refused without a word", i);
 	}
 	for (int turn = 0; turn < TURNS && !all_done(s); turn++)
 		mortise_host_wait(s->rig.host, 20);
@@ -118,20 +102,20 @@ static bool recover(struct session *s)
 {
 	for (int i = 0; i < JOBS; i++) {
 		if (s->taken[i] && !rig_until_done(&s->jobs[i]))
-			return fail("work %d never ended", i);
+			return sweep_fail("work %d never ended", i);
 		if (s->taken[i] && s->jobs[i].status && !s->jobs[i].text[0])
-			return fail("work %d failed without a word", i);
+			return sweep_fail("work %d failed without a word", i);
 	}
 	while (!s->pool && mortise_plugin_state(s->rig.plugin) == MORTISE_DRAINING)
 		rig_turn(&s->rig);
 	if (start(s, &s->last) < 0)
-		return fail("no work is taken any more: %s", s->last.text);
+		return sweep_fail("no work is taken any more: %s", s->last.text);
 	if (!rig_until_done(&s->last))
-		return fail("the next work never ended");
+		return sweep_fail("the next work never ended");
 	/* An analyzer that was refused its work is about to end, and takes the next with it. */
 	if (s->rig.tongue->asks && s->last.status && (start(s, &s->last) < 0 || !rig_until_done(&s->last)))
-		return fail("nor did the one after it");
-	return (s->last.status == 0 && s->last.right) || fail("the next work failed: %s", s->last.text);
+		return sweep_fail("nor did the one after it");
+	return (s->last.status == 0 && s->last.right) || sweep_fail("the next work failed: %s", s->last.text);
 }
 
 static bool close_session(struct session *s)
@@ -140,7 +124,7 @@ static bool close_session(struct session *s)
 	rig_close(&s->rig);
 	for (int i = 0; i < JOBS; i++)
 		if (s->jobs[i].finals > 1 || (!s->taken[i] && s->jobs[i].finals))
-			return fail("work %d ended %d times", i, s->jobs[i].finals);
+			return sweep_fail("work %d ended %d times", i, s->jobs[i].finals);
 	return true;
 }
 
@@ -164,92 +148,47 @@ static void play(const struct tongue *tongue, bool pool, enum inject_kind kind, 
 
 /* ---- all of them ---- */
 
-static bool is_clean(const struct tongue *tongue, bool pool, enum inject_kind kind, unsigned n, bool on)
+struct stage {
+	const struct tongue *tongue;
+	bool pool;
+};
+
+static void run(const void *arg, unsigned kind, unsigned n, bool on)
 {
+	const struct stage *stage = arg;
 	unsigned descriptors = count_descriptors();
 	long blocks = inject_blocks();
 
-	said[0] = '\0';
-	play(tongue, pool, kind, n, on);
+	play(stage->tongue, stage->pool, (enum inject_kind)kind, n, on);
 	if (inject_blocks() != blocks)
-		fail("%ld blocks of memory are left", inject_blocks() - blocks);
+		sweep_fail("%ld blocks of memory are left", inject_blocks() - blocks);
 	if (count_descriptors() != descriptors)
-		fail("%u descriptors before, %u after", descriptors, count_descriptors());
+		sweep_fail("%u descriptors before, %u after", descriptors, count_descriptors());
 	if (has_children())
-		fail("left a child");
-	return !said[0];
-}
-
-/* Every stride-th n, one test for each kind and way. */
-static bool run_kind(const struct tongue *tongue, bool pool, enum inject_kind kind, unsigned stride, unsigned from, unsigned *number)
-{
-	static const char *const ways[] = { "once", "from then on" };
-	unsigned total = inject_count(kind);
-	bool good = true;
-
-	for (int on = 0; on < 1 + inject_may_go_on(kind); on++) {
-		unsigned tried = 0, bad = 0;
-		char first[800] = "";
-
-		for (unsigned n = 1 + from % (total < stride ? total : stride); n <= total; n += stride, tried++) {
-			if (is_clean(tongue, pool, kind, n, on))
-				continue;
-			if (!bad++)
-				snprintf(first, sizeof(first), "n=%u of %u: %s", n, total, said);
-		}
-		printf("%sok %u - %s%s: %s %s, %u of %u\n", bad ? "not " : "", ++*number, tongue->name, pool ? " pool" : "",
-		       inject_names[kind], ways[on], tried, total);
-		if (bad)
-			printf("# %u failed; %s\n", bad, first);
-		fflush(stdout);
-		good = good && !bad;
-	}
-	return good;
-}
-
-static bool run_all(const struct tongue *tongue, bool pool, const char *only, unsigned stride, unsigned from, unsigned *number)
-{
-	unsigned counts[INJECT_KINDS_COUNT];
-	bool good = true;
-
-	/* Twice: what libraries allocate for good, they do the first time. */
-	for (int i = 0; i < 2; i++)
-		if (!is_clean(tongue, pool, INJECT_malloc, 0, false) && i) {
-			printf("not ok %u - %s: nothing fails\n# %s\n", ++*number, tongue->name, said);
-			return false;
-		}
-	for (int kind = 0; kind < INJECT_KINDS_COUNT; kind++)
-		counts[kind] = inject_count((enum inject_kind)kind);
-	for (int kind = 0; kind < INJECT_KINDS_COUNT; kind++) {
-		if (!counts[kind] || (only && strcmp(only, inject_names[kind]) != 0))
-			continue;
-		is_clean(tongue, pool, (enum inject_kind)kind, 0, false); /* counts once more */
-		good = run_kind(tongue, pool, (enum inject_kind)kind, stride, from, number) && good;
-	}
-	return good;
-}
-
-static unsigned number_from(const char *variable, unsigned otherwise)
-{
-	const char *text = getenv(variable);
-
-	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+		sweep_fail("left a child");
 }
 
 int main(int argc, char **argv)
 {
-	const struct tongue *tongue = argc > 1 ? tongue_find(argv[1]) : NULL;
-	unsigned stride = number_from("MORTISE_INJECT_STRIDE", DEFAULT_STRIDE), number = 0;
-	unsigned seed = number_from("MORTISE_INJECT_SEED", (unsigned)time(NULL) ^ (unsigned)getpid());
+	struct stage stage = { .tongue = argc > 1 ? tongue_find(argv[1]) : NULL };
+	struct sweep sweep = { .kinds = INJECT_KINDS_COUNT, .names = inject_names, .count = inject_count, .goes_on = inject_may_go_on,
+			       .run = run, .arg = &stage };
+	const char *only = argc > 2 ? argv[2] : NULL;
+	unsigned number = 0;
+	char name[64];
 	bool good;
 
-	if (!tongue || !stride)
+	if (!stage.tongue)
 		return 2;
-	rig_prepare(tongue);
-	printf("# MORTISE_INJECT_SEED=%u MORTISE_INJECT_STRIDE=%u\n", seed, stride);
-	good = run_all(tongue, false, argc > 2 ? argv[2] : NULL, stride, seed, &number);
-	if (!tongue->asks)
-		good = run_all(tongue, true, argc > 2 ? argv[2] : NULL, stride, seed, &number) && good;
+	rig_prepare(stage.tongue);
+	sweep.name = stage.tongue->name;
+	good = sweep_all(&sweep, only, &number);
+	if (!stage.tongue->asks) {
+		stage.pool = true;
+		snprintf(name, sizeof(name), "%s pool", stage.tongue->name);
+		sweep.name = name;
+		good = sweep_all(&sweep, only, &number) && good;
+	}
 	printf("1..%u\n", number);
 	return !good;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "soak.h"
 
 #define TIMEOUT_MS 2500
@@ -212,16 +213,14 @@ static void write_order(const struct record *record, struct mor_buf *out)
 	mor_buf_text(out, "\"}");
 }
 
-static mortise_json make_params(const struct record *record)
+static mortise_json make_params(const struct record *record, struct mor_buf *params)
 {
-	static struct mor_buf order, params;
+	MOR_CLEAN(mor_buf) struct mor_buf order = MOR_BUF_INIT;
 
-	mor_buf_reset(&order, SIZE_MAX);
-	mor_buf_reset(&params, SIZE_MAX);
 	write_order(record, &order);
-	if (mor_buf_failed(&order) || tongue_params(record->seat->tongue, mor_buf_view(&order), &params) < 0)
+	if (mor_buf_failed(&order) || tongue_params(record->seat->tongue, mor_buf_view(&order), params) < 0)
 		abort();
-	return (mortise_json){ params.data, params.len };
+	return (mortise_json){ params->data, params->len };
 }
 
 static void call(struct seat *seat)
@@ -231,6 +230,7 @@ static void call(struct seat *seat)
 				     .queue_ms = pick(8) ? QUEUE_MS : 0, .on_reply = record_reply };
 	uint32_t queue = opt.queue_ms ? opt.queue_ms : NO_QUEUE_LIMIT_MS;
 	struct record *record = record_begin(seat, queue + (kind->retries + 1) * 2 * TIMEOUT_MS + SLACK_MS);
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	const char *action = seat->tongue->declared ? seat->tongue->declared : seat->tongue->action;
 	mortise_error err = { 0 };
 	int r;
@@ -240,9 +240,9 @@ static void call(struct seat *seat)
 	record->fails = pick(16) == 0;
 	opt.arg = record;
 	if (seat->pool)
-		r = mortise_pool_call(seat->pool, action, make_params(record), &opt, &err);
+		r = mortise_pool_call(seat->pool, action, make_params(record, &params), &opt, &err);
 	else
-		r = mortise_call_start(seat->plugin, action, make_params(record), &opt, &record->call, &err);
+		r = mortise_call_start(seat->plugin, action, make_params(record, &params), &opt, &record->call, &err);
 	if (r < 0)
 		record_refuse(record, r);
 	else if (record->state == RECORD_SETTLED)

@@ -84,3 +84,19 @@ void leak_exit(int status)
 #endif
 	_exit(status);
 }
+
+void leak_in_fork(void (*fn)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("CMOCKA_TEST_ABORT", "1", 1);
+		alarm(60);
+		fn();
+		leak_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}

@@ -20,6 +20,9 @@ int leak_teardown(void **state);
 /* _exit() for a child of a test; in a coverage build what it has run is counted first. */
 _Noreturn void leak_exit(int status);
 
+/* Runs `fn` in a fork, so that what it does to the process stays there. Inside, asserts end it with abort(). */
+void leak_in_fork(void (*fn)(void));
+
 #define MOR_TEST(fn) cmocka_unit_test_setup_teardown(fn, leak_setup, leak_teardown)
 #define mor_run_group(name, tests) \
 	(cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests_name(name, tests, NULL, NULL))

@@ -53,10 +53,7 @@ static void inside_replies_of_stop(void **state)
 	struct got got[5] = { 0 };
 
 	(void)state;
-	rig_open(&rig);
-	for (int i = 0; i < 5; i++)
-		call(&rig, &got[i]);
-	turn(&rig);
+	rig_open_busy(&rig, got, 5);
 	got[2].then = free_in_reply; /* the first that waits */
 	got[2].arg = &rig;
 	assert_true(mortise_pool_stop(rig.pool, MORTISE_STOP_POLITE) <= 0); /* outside of any dispatch */
@@ -146,10 +143,7 @@ static void inside_events(void **state)
 		struct rig rig = { .workers = 2, .retries = 1, .on_event = free_at_event, .events = at };
 		struct got got[3] = { 0 };
 
-		rig_open(&rig);
-		for (int i = 0; i < 3; i++)
-			call(&rig, &got[i]);
-		turn(&rig);
+		rig_open_busy(&rig, got, 3);
 		if (rig.pool)
 			die(&rig, 0);
 		if (rig.pool)
@@ -182,8 +176,7 @@ static void workers_stopped_inside_events(void **state)
 		int ended = 0;
 
 		rig_open(&rig);
-		for (int i = 0; i < 4; i++)
-			call(&rig, &got[i]);
+		call_all(&rig, got, 4);
 		for (int turns = 0; turns < 50 && ended < 4; turns++) {
 			pass(&rig, 50);
 			for (uint32_t i = 0; i < 2; i++) {
@@ -220,8 +213,7 @@ static void the_host_takes_its_pools_along(void **state)
 
 	(void)state;
 	rig_open(&rig);
-	for (int i = 0; i < 4; i++)
-		call(&rig, &got[i]);
+	call_all(&rig, got, 4);
 	got[0].then = got[3].then = make_another;
 	got[0].arg = got[3].arg = &rig;
 	turn(&rig);

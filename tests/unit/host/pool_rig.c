@@ -84,6 +84,19 @@ void call(struct rig *rig, struct got *got)
 	call_within(rig, got, 0);
 }
 
+void call_all(struct rig *rig, struct got *got, int count)
+{
+	for (int i = 0; i < count; i++)
+		call(rig, &got[i]);
+}
+
+void rig_open_busy(struct rig *rig, struct got *got, int count)
+{
+	rig_open(rig);
+	call_all(rig, got, count);
+	turn(rig);
+}
+
 /* ---- workers ---- */
 
 mortise_plugin *worker(const struct rig *rig, uint32_t i)

@@ -34,6 +34,8 @@ void pass(struct rig *rig, uint32_t ms);
 
 void call_within(struct rig *rig, struct got *got, uint32_t queue_ms);
 void call(struct rig *rig, struct got *got);
+void call_all(struct rig *rig, struct got *got, int count);
+void rig_open_busy(struct rig *rig, struct got *got, int count); /* with so many calls, and a turn */
 
 mortise_plugin *worker(const struct rig *rig, uint32_t i);
 int state_of(const struct rig *rig, uint32_t i);

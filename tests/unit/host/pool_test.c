@@ -61,10 +61,7 @@ static void all_have_refused(void **state)
 	struct got got[4] = { 0 };
 
 	(void)state;
-	rig_open(&rig);
-	for (int i = 0; i < 3; i++)
-		call(&rig, &got[i]);
-	turn(&rig);
+	rig_open_busy(&rig, got, 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		for (int j = 0; j < 3; j++)
 			expect_waiting(&got[j]);
@@ -134,10 +131,7 @@ static void workers_that_drain_come_back(void **state)
 	struct got got[4] = { 0 };
 
 	(void)state;
-	rig_open(&rig);
-	for (int i = 0; i < 4; i++)
-		call(&rig, &got[i]);
-	turn(&rig);
+	rig_open_busy(&rig, got, 4);
 	for (uint32_t i = 0; i < 2; i++) {
 		int64_t id = claim(&rig, i);
 
@@ -320,10 +314,7 @@ static void calls_are_spread_before_they_are_piled(void **state)
 	struct got got[5] = { 0 };
 
 	(void)state;
-	rig_open(&rig);
-	for (int i = 0; i < 5; i++)
-		call(&rig, &got[i]);
-	turn(&rig);
+	rig_open_busy(&rig, got, 5);
 	assert_int_equal(worker(&rig, 0)->in_flight, 3);
 	assert_int_equal(worker(&rig, 1)->in_flight, 2);
 	rig_close(&rig);
@@ -417,10 +408,7 @@ static void they_come_back_in_their_order(void **state)
 	struct got got[6] = { 0 };
 
 	(void)state;
-	rig_open(&rig);
-	for (int i = 0; i < 6; i++)
-		call(&rig, &got[i]);
-	turn(&rig);
+	rig_open_busy(&rig, got, 6);
 	die(&rig, 0);
 	pass(&rig, 200);
 	for (int i = 0; i < 6; i++) {

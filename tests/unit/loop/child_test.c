@@ -175,24 +175,6 @@ static bool pretend_old_kernel(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Runs `fn` in a fork, so that what it does to the process stays there. Inside, asserts end it with abort(). */
-static void in_a_fork(void (*fn)(void))
-{
-	int status;
-	pid_t pid;
-
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("CMOCKA_TEST_ABORT", "1", 1);
-		alarm(60);
-		fn();
-		leak_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 static void old_kernel(void)
 {
 	if (!pretend_old_kernel())
@@ -203,7 +185,7 @@ static void old_kernel(void)
 static void test_group_on_old_kernel(void **state)
 {
 	(void)state;
-	in_a_fork(old_kernel);
+	leak_in_fork(old_kernel);
 }
 
 static void ignore_sigchld(struct sigaction *before)

@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_LOOP_LINE_H
 #define TESTS_UNIT_LOOP_LINE_H
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "leak.h"
 #include "loop/loop.h"
+#include "pipe.h"
 
 static char journal[256];
 
@@ -70,21 +70,17 @@ static inline void line_open(struct line *line, struct mor_loop *loop, char lett
 	memset(line, 0, sizeof(*line));
 	line->loop = loop;
 	line->letter = letter;
-	assert_int_equal(pipe2(line->ends, O_CLOEXEC | O_NONBLOCK), 0);
-	assert_int_equal(mor_watch_start(loop, &line->watch, line->ends[0], MOR_READABLE, on_line), 0);
+	pipe_open(loop, &line->watch, line->ends, MOR_READABLE, on_line);
 }
 
 static inline void line_write(struct line *line)
 {
-	assert_int_equal(write(line->ends[1], "x", 1), 1);
+	pipe_write(line->ends);
 }
 
 static inline void line_close(struct line *line)
 {
-	mor_watch_stop(&line->watch);
-	close(line->ends[0]);
-	if (line->ends[1] >= 0)
-		close(line->ends[1]);
+	pipe_close(&line->watch, line->ends);
 }
 
 #endif

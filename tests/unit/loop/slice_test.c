@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "leak.h"
 #include "loop/loop.h"
+#include "pipe.h"
 
 #define LINES 100
 
@@ -80,21 +81,17 @@ static void line_open(struct line *line, char letter, unsigned events)
 	memset(line, 0, sizeof(*line));
 	line->letter = letter;
 	line->bite = 1;
-	assert_int_equal(pipe2(line->ends, O_CLOEXEC | O_NONBLOCK), 0);
-	assert_int_equal(mor_watch_start(loop, &line->watch, line->ends[0], events, on_line), 0);
+	pipe_open(loop, &line->watch, line->ends, events, on_line);
 }
 
 static void line_write(struct line *line)
 {
-	assert_int_equal(write(line->ends[1], "x", 1), 1);
+	pipe_write(line->ends);
 }
 
 static void line_close(struct line *line)
 {
-	mor_watch_stop(&line->watch);
-	close(line->ends[0]);
-	if (line->ends[1] >= 0)
-		close(line->ends[1]);
+	pipe_close(&line->watch, line->ends);
 }
 
 static void lines_open(int count)

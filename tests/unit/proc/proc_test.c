@@ -146,23 +146,6 @@ static void test_child_signals_and_group(void **state)
 	run_end(&run);
 }
 
-/* Runs `fn` in a fork, so that what it does to the process stays there. Inside, asserts end it with abort(). */
-static void in_a_fork(void (*fn)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("CMOCKA_TEST_ABORT", "1", 1);
-		alarm(60);
-		fn();
-		leak_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 static void without_stdio(void)
 {
 	struct run run = { 0 };
@@ -218,7 +201,7 @@ static void test_no_view(void **state)
 static void test_host_without_stdio(void **state)
 {
 	(void)state;
-	in_a_fork(without_stdio);
+	leak_in_fork(without_stdio);
 }
 
 /* The hot path: one wait, one read, one write, and nothing for a time limit that is set and cancelled. */
