@@ -18,8 +18,12 @@ WHOLE = {
     "man": re.compile(r"\*[^*\s][^*]*\*|(?<!\w)_[^_\s][^_]*_(?!\w)|`[^`]+`"),
     "comment": re.compile(r"`[^`]+`|\"[^\"]{1,40}\""),
 }
-# A word that would mean something else at the beginning of a line, in Markdown or in a man page.
-BEGINS = re.compile(r"[-+*]$|\d+[.)]$|[#|>=:;!<]|```|~~~|\[[^\]]*\]:|\]")
+# A word that would mean something else at the beginning of a line.
+BEGINS = {
+    "md": re.compile(r"[-+*]$|\d+[.)]$|[#|>=<]|```|~~~|\[[^\]]*\]:"),
+    "man": re.compile(r"[-*]$|\d+[.)]$|[#|:;!\[\]]|```"),
+    "comment": re.compile(r"[-+*]$|\d+[.)]$|[#|<>@]"),
+}
 ITEM = re.compile(r"\s*([-*+]|\d+\.)\s+")
 FENCE = re.compile(r"\s*(```|~~~)")
 APART = {
@@ -42,7 +46,7 @@ def filled(text, kind, width, tail=""):
     """The lines of one paragraph. `tail` stays with the last word. No last line of a word or two."""
     bound = WHOLE[kind].sub(lambda found: found.group().replace(" ", "\0"), text)
     bound = re.sub(
-        r" (?=(\S+))", lambda found: "\0" if BEGINS.match(found.group(1)) else " ", bound
+        r" (?=(\S+))", lambda found: "\0" if BEGINS[kind].match(found.group(1)) else " ", bound
     ) + tail.replace(" ", "\0")
 
     def at(columns):
