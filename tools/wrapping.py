@@ -218,7 +218,9 @@ def rebreak_strings(text, breaks):
         begin = text.rfind("\n", 0, found.start()) + 1
         end = text.find("\n", found.end())
         lines = text[begin : None if end < 0 else end].split("\n")
-        if all(columns(line) <= WIDTH for line in lines) or lines[0].lstrip().startswith(("#", "*", "/*")):
+        in_macro = text[:begin].endswith("\\\n") or lines[-1].endswith("\\")
+        fits = all(columns(line) <= WIDTH for line in lines)
+        if fits or in_macro or lines[0].lstrip().startswith(("#", "*", "/*")):
             return found.group()
         pieces = []
         for literal in re.findall(LITERAL, found.group()):

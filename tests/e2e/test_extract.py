@@ -205,7 +205,8 @@ class PluginErrors(Case):
 import json, os, sys, time
 for line in iter(lambda: os.read(0, 65536), b""):
     asked = json.loads(line)
-    result = {"name": "deaf", "version": "1.0.0", "interfaces": ["content_extractor_v1"], "supported": True, "status": "ok"}
+    result = {"name": "deaf", "version": "1.0.0", "supported": True, "status": "ok"}
+    result["interfaces"] = ["content_extractor_v1"]
     print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}), flush=True)
     if asked["method"] == "extractor.supports":
         time.sleep(1000)

@@ -9,7 +9,8 @@
 
 #define HELLO "\"result\":{\"name\":\"x\",\"version\":\"1\",\"interfaces\":[\"content_extractor_v1\"]}"
 #define INIT "\"result\":{\"status\":\"initialized\"}"
-#define REFUSAL "\"error\":{\"code\":-32603,\"message\":\"External Dependency Missing\",\"data\":{\"recoverable\":true}}"
+#define REFUSAL "\"error\":{\"code\":-32603,\"message\":\"External Dependency Missing\"," \
+	"\"data\":{\"recoverable\":true}}"
 
 /* The workers of a plain pool, READY and idle. */
 static void warm_up(struct rig *rig)

@@ -97,8 +97,10 @@ static void test_identity(void **state)
 }
 
 #define STEPS \
-	"V1 is no longer supported. To migrate: 1. copy gassist_sdk (plugins/sdk/python in NVIDIA's G-Assist repository) into libs/; " \
-	"2. replace the code with SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; 4. remove all " \
+	"V1 is no longer supported. To migrate: 1. copy gassist_sdk (plugins/sdk/python in NVIDIA's " \
+	"G-Assist repository) into libs/; " \
+	"2. replace the code with SDK-based code; 3. put \"protocol_version\": \"2.0\" into manifest.json; " \
+	"4. remove all " \
 	"heartbeat/threading code; 5. remove all pipe I/O code (the SDK does both)"
 
 static void test_protocol_version(void **state)

@@ -250,7 +250,8 @@ static void raw_send(int fd, const char *text, size_t len)
 }
 
 #define HELLO \
-	"GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" \
+	"GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" \
 	"Sec-WebSocket-Version: 13\r\n\r\n"
 #define MASKED_HI "\x81\x82\x00\x00\x00\x00hi"
 

@@ -6,7 +6,8 @@
 
 #include "wsock/inside.h"
 
-#define GOOD_HEADERS "Host: x\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+#define GOOD_HEADERS "Host: x\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n" \
+	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
 
 /* The example of RFC 6455. */
 static void test_accept(void **state)
@@ -119,7 +120,8 @@ static void expect_response(const char *text, const char *wanted)
 		fail_msg("%s: %s, not %s", text, wrong ? wrong : "taken", wanted);
 }
 
-#define AGREES "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+#define AGREES "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+	"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
 static void test_responses(void **state)
 {
