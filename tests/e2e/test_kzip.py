@@ -415,7 +415,7 @@ class Show(KzipCase):
         self.assertEqual(quiet("--unit", sha(one)).json["unit"]["output_key"], "1")
         done = quiet("x")
         self.assertEqual(done.code, 4)
-        self.assertIn("several contents go by the path x", done.err)
+        self.assertIn("different contents for the path x", done.err)
         self.assertEqual(quiet("nothing").code, 5)
         self.assertEqual(quiet("0123456789abcdef").code, 5)
         self.assertEqual(quiet("--unit", "ffffffff").code, 5)

@@ -37,7 +37,7 @@ class Words(Sunscreen):
 
     def test_wrong(self):
         p = self.toml()
-        self.assertIn("goes after \"--\"", self.run_fails(2, "usage", p, "echo", "-x").err)
+        self.assertIn("go after \"--\"", self.run_fails(2, "usage", p, "echo", "-x").err)
         self.assertIn("needs a name", self.run_fails(2, "usage", p, "echo", "--", "--=x").err)
         self.assertIn("name the COMMAND", self.run_fails(2, "usage", p).err)
         self.assertIn("name the COMMAND", self.fails(2, "usage", "run", p).err)  # before it looks for a workspace
