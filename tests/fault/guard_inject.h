@@ -13,22 +13,26 @@
  * name, errno: what may fail, and how it would on a machine that lacks something. Left out is what cannot fail so: close,
  * kill and waitid of our own children, answers to a caller that waits for one, clocks, ids, masks.
  */
-#define GUARD_KINDS(X)                                                                                         \
-	X(malloc, ENOMEM) X(calloc, ENOMEM) X(realloc, ENOMEM) X(mmap, ENOMEM) X(vfork, EAGAIN) X(clone, EAGAIN)   \
-	X(pthread_create, EAGAIN) X(open, EMFILE) X(openat, EMFILE) X(openat2, EMFILE) X(pidfd_open, EMFILE)       \
-	X(pidfd_getfd, EMFILE) X(socketpair, EMFILE) X(eventfd, EMFILE) X(inotify_init1, EMFILE)                   \
-	X(inotify_add_watch, ENOSPC) X(dup2, EBUSY) X(fcntl, EMFILE) X(close_range, ENOMEM) X(pread, EIO)          \
-	X(read, EINTR) X(write, ENOSPC) X(pwrite, ENOSPC) X(send, ENOBUFS) X(sendmsg, ENOBUFS) X(recv, ENOMEM)     \
-	X(recvmsg, ENOMEM) X(recv_again, EINTR) X(ppoll, ENOMEM) X(ppoll_again, EINTR) X(poll, ENOMEM)             \
-	X(process_vm_readv, ENOMEM) X(fstat, ENOMEM) X(stat, ENOMEM) X(fstatat, ENOMEM)           \
-	X(statx, ENOMEM) X(fstatfs, ENOMEM) X(readlink, ENOMEM) X(readlinkat, ENOMEM) X(getdents64, ENOMEM)        \
-	X(lseek, EOVERFLOW) X(chdir, ENOMEM) X(fchdir, ENOMEM) X(mkdirat, ENOSPC) X(unlinkat, EBUSY)               \
-	X(symlinkat, ENOSPC) X(mknodat, ENOSPC) X(flock, ENOLCK) X(ftruncate, EIO) X(prctl, ENOMEM)                \
-	X(setsid, EPERM) X(setpgid, EPERM) X(getrlimit, EINVAL) X(setrlimit, EPERM) X(unshare, ENOSPC)             \
-	X(setns, ENOMEM) X(mount, ENOMEM) X(umount2, EBUSY) X(open_tree, EMFILE) X(move_mount, ENOMEM)             \
-	X(mount_setattr, ENOMEM) X(fsopen, EMFILE) X(fsconfig, ENOMEM) X(fsmount, EMFILE) X(pivot_root, EBUSY)     \
-	X(sethostname, EPERM) X(capset, EPERM) X(seccomp, ENOMEM) X(landlock_create_ruleset, EMFILE)               \
-	X(landlock_add_rule, ENOMEM) X(landlock_restrict_self, ENOMEM) X(execve, ENOMEM)
+/* clang-format off */
+#define GUARD_KINDS(X) \
+	X(malloc, ENOMEM) X(calloc, ENOMEM) X(realloc, ENOMEM) X(mmap, ENOMEM) X(vfork, EAGAIN) \
+	X(clone, EAGAIN) X(pthread_create, EAGAIN) X(open, EMFILE) X(openat, EMFILE) X(openat2, EMFILE) \
+	X(pidfd_open, EMFILE) X(pidfd_getfd, EMFILE) X(socketpair, EMFILE) X(eventfd, EMFILE) \
+	X(inotify_init1, EMFILE) X(inotify_add_watch, ENOSPC) X(dup2, EBUSY) X(fcntl, EMFILE) \
+	X(close_range, ENOMEM) X(pread, EIO) X(read, EINTR) X(write, ENOSPC) X(pwrite, ENOSPC) \
+	X(send, ENOBUFS) X(sendmsg, ENOBUFS) X(recv, ENOMEM) X(recvmsg, ENOMEM) X(recv_again, EINTR) \
+	X(ppoll, ENOMEM) X(ppoll_again, EINTR) X(poll, ENOMEM) X(process_vm_readv, ENOMEM) \
+	X(fstat, ENOMEM) X(stat, ENOMEM) X(fstatat, ENOMEM) X(statx, ENOMEM) X(fstatfs, ENOMEM) \
+	X(readlink, ENOMEM) X(readlinkat, ENOMEM) X(getdents64, ENOMEM) X(lseek, EOVERFLOW) \
+	X(chdir, ENOMEM) X(fchdir, ENOMEM) X(mkdirat, ENOSPC) X(unlinkat, EBUSY) X(symlinkat, ENOSPC) \
+	X(mknodat, ENOSPC) X(flock, ENOLCK) X(ftruncate, EIO) X(prctl, ENOMEM) X(setsid, EPERM) \
+	X(setpgid, EPERM) X(getrlimit, EINVAL) X(setrlimit, EPERM) X(unshare, ENOSPC) X(setns, ENOMEM) \
+	X(mount, ENOMEM) X(umount2, EBUSY) X(open_tree, EMFILE) X(move_mount, ENOMEM) \
+	X(mount_setattr, ENOMEM) X(fsopen, EMFILE) X(fsconfig, ENOMEM) X(fsmount, EMFILE) \
+	X(pivot_root, EBUSY) X(sethostname, EPERM) X(capset, EPERM) X(seccomp, ENOMEM) \
+	X(landlock_create_ruleset, EMFILE) X(landlock_add_rule, ENOMEM) \
+	X(landlock_restrict_self, ENOMEM) X(execve, ENOMEM)
+/* clang-format on */
 
 enum guard_kind {
 #define X(name, error) GUARD_##name,
